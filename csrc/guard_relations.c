@@ -16,28 +16,88 @@ array_for(PyObject *items, const char *part, size_t size)
     return array ? array : PyErr_NoMemory();
 }
 
+/* Reads one item, a tuple of three or fewer.  0, or -1 with an error. */
+typedef int (*ParseItem)(Program *program, const Path *path, PyObject *item);
+
+/* Reads each item of a part of the description; all are tuples of `least` to 3.  Borrows. */
+static int
+parse_items(Program *program, PyObject *items, const char *part, Py_ssize_t least,
+            const char *takes, ParseItem parse)
+{
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(items); i++) {
+        Path path = {NULL, part, i};
+        PyObject *item = PyTuple_GET_ITEM(items, i);
+        Py_ssize_t size = PyTuple_CheckExact(item) ? PyTuple_GET_SIZE(item) : 0;
+        if (size < least || size > 3) {
+            return guard_wrong(&path, takes, item);
+        }
+        if (parse(program, &path, item) < 0) {
+            return -1;
+        }
+    }
+    return 0;
+}
+
+/* The id at this place of an item; -1 if the item ends before it.  0, or -1 with an error. */
+static int
+parse_id_at(const Path *path, PyObject *item, Py_ssize_t place, int *out)
+{
+    *out = -1;
+    return PyTuple_GET_SIZE(item) <= place
+               ? 0
+               : guard_parse_id(path, PyTuple_GET_ITEM(item, place), out);
+}
+
+static int
+parse_same_item(Program *program, const Path *path, PyObject *item)
+{
+    SamePair pair;
+    pair.a = guard_find_label(program, path, PyTuple_GET_ITEM(item, 0));
+    pair.b = pair.a < 0 ? -1 : guard_find_label(program, path, PyTuple_GET_ITEM(item, 1));
+    if (pair.b < 0 || parse_id_at(path, item, 2, &pair.id) < 0) {
+        return -1;
+    }
+    program->same[program->n_same++] = pair;
+    return 0;
+}
+
 /* ((label, label[, id]), ...) */
 int
 guard_parse_same(Program *program, PyObject *items)
 {
     program->same = array_for(items, "same", sizeof(SamePair));
-    for (Py_ssize_t i = 0; program->same && i < PyTuple_GET_SIZE(items); i++) {
-        Path path = {NULL, "same", i};
-        PyObject *item = PyTuple_GET_ITEM(items, i);
-        Py_ssize_t size = PyTuple_CheckExact(item) ? PyTuple_GET_SIZE(item) : 0;
-        if (size < 2 || size > 3) {
-            return guard_wrong(&path, "takes (label, label, id)", item);
-        }
-        SamePair pair = {.id = -1};
-        pair.a = guard_find_label(program, &path, PyTuple_GET_ITEM(item, 0));
-        pair.b = pair.a < 0 ? -1 : guard_find_label(program, &path, PyTuple_GET_ITEM(item, 1));
-        if (pair.b < 0 ||
-            (size == 3 && guard_parse_id(&path, PyTuple_GET_ITEM(item, 2), &pair.id))) {
+    if (!program->same) {
+        return -1;
+    }
+    return parse_items(program, items, "same", 2, "takes (label, label, id)", parse_same_item);
+}
+
+static const char takes_distinct[] = "takes ((label, ...), id, memory)";
+
+/* What was allocated for the set belongs to the program, also if this fails. */
+static int
+parse_distinct_item(Program *program, const Path *path, PyObject *item)
+{
+    PyObject *labels = PyTuple_GET_ITEM(item, 0);
+    if (!PyTuple_CheckExact(labels)) {
+        return guard_wrong(path, takes_distinct, item);
+    }
+    DistinctSet *set = &program->distinct[program->n_distinct++];
+    set->labels = PyMem_New(int, PyTuple_GET_SIZE(labels) + 1);
+    set->known = PyMem_Calloc((size_t)PyTuple_GET_SIZE(labels) + 1, sizeof *set->known);
+    set->memory = PyTuple_GET_SIZE(item) == 3 && PyTuple_GET_ITEM(item, 2) == Py_True;
+    if (!set->labels || !set->known) {
+        PyErr_NoMemory();
+        return -1;
+    }
+    for (; set->n < PyTuple_GET_SIZE(labels); set->n++) {
+        int label = guard_find_label(program, path, PyTuple_GET_ITEM(labels, set->n));
+        if (label < 0) {
             return -1;
         }
-        program->same[program->n_same++] = pair;
+        set->labels[set->n] = label;
     }
-    return program->same ? 0 : -1;
+    return parse_id_at(path, item, 1, &set->id);
 }
 
 /* ((labels[, id[, memory]]), ...) */
@@ -45,35 +105,31 @@ int
 guard_parse_distinct(Program *program, PyObject *items)
 {
     program->distinct = array_for(items, "distinct", sizeof(DistinctSet));
-    for (Py_ssize_t i = 0; program->distinct && i < PyTuple_GET_SIZE(items); i++) {
-        Path path = {NULL, "distinct", i};
-        PyObject *item = PyTuple_GET_ITEM(items, i);
-        Py_ssize_t size = PyTuple_CheckExact(item) ? PyTuple_GET_SIZE(item) : 0;
-        if (size < 1 || size > 3 || !PyTuple_CheckExact(PyTuple_GET_ITEM(item, 0))) {
-            return guard_wrong(&path, "takes ((label, ...), id, memory)", item);
-        }
-        PyObject *labels = PyTuple_GET_ITEM(item, 0);
-        DistinctSet *set = &program->distinct[program->n_distinct++];
-        set->id = -1;
-        set->labels = PyMem_New(int, PyTuple_GET_SIZE(labels) + 1);
-        set->known = PyMem_Calloc((size_t)PyTuple_GET_SIZE(labels) + 1, sizeof *set->known);
-        set->memory = size == 3 && PyTuple_GET_ITEM(item, 2) == Py_True;
-        if (!set->labels || !set->known) {
-            PyErr_NoMemory();
-            return -1;
-        }
-        for (; set->n < PyTuple_GET_SIZE(labels); set->n++) {
-            int label = guard_find_label(program, &path, PyTuple_GET_ITEM(labels, set->n));
-            if (label < 0) {
-                return -1;
-            }
-            set->labels[set->n] = label;
-        }
-        if (size >= 2 && guard_parse_id(&path, PyTuple_GET_ITEM(item, 1), &set->id) < 0) {
-            return -1;
-        }
+    if (!program->distinct) {
+        return -1;
     }
-    return program->distinct ? 0 : -1;
+    return parse_items(program, items, "distinct", 1, takes_distinct, parse_distinct_item);
+}
+
+static const char takes_state[] = "takes (function, expected, id)";
+
+/* The program owns references to the function and to what is expected, also if this fails. */
+static int
+parse_state_item(Program *program, const Path *path, PyObject *item)
+{
+    if (!PyCallable_Check(PyTuple_GET_ITEM(item, 0))) {
+        return guard_wrong(path, takes_state, item);
+    }
+    TorchState *state = &program->states[program->n_states++];
+    state->function = Py_NewRef(PyTuple_GET_ITEM(item, 0));
+    state->expected = Py_NewRef(PyTuple_GET_ITEM(item, 1));
+    state->word = guard_find_state_word(state->function);
+    if (PyCFunction_CheckExact(state->function) &&
+        PyCFunction_GET_FLAGS(state->function) == METH_NOARGS) {
+        state->direct = PyCFunction_GET_FUNCTION(state->function);
+        state->self = PyCFunction_GET_SELF(state->function);
+    }
+    return parse_id_at(path, item, 2, &state->id);
 }
 
 /* ((function, expected[, id]), ...) */
@@ -81,28 +137,10 @@ int
 guard_parse_states(Program *program, PyObject *items)
 {
     program->states = array_for(items, "torch_state", sizeof(TorchState));
-    for (Py_ssize_t i = 0; program->states && i < PyTuple_GET_SIZE(items); i++) {
-        Path path = {NULL, "torch_state", i};
-        PyObject *item = PyTuple_GET_ITEM(items, i);
-        Py_ssize_t size = PyTuple_CheckExact(item) ? PyTuple_GET_SIZE(item) : 0;
-        if (size < 2 || size > 3 || !PyCallable_Check(PyTuple_GET_ITEM(item, 0))) {
-            return guard_wrong(&path, "takes (function, expected, id)", item);
-        }
-        TorchState *state = &program->states[program->n_states++];
-        state->function = Py_NewRef(PyTuple_GET_ITEM(item, 0));
-        state->expected = Py_NewRef(PyTuple_GET_ITEM(item, 1));
-        state->id = -1;
-        state->word = guard_find_state_word(state->function);
-        if (PyCFunction_CheckExact(state->function) &&
-            PyCFunction_GET_FLAGS(state->function) == METH_NOARGS) {
-            state->direct = PyCFunction_GET_FUNCTION(state->function);
-            state->self = PyCFunction_GET_SELF(state->function);
-        }
-        if (size == 3 && guard_parse_id(&path, PyTuple_GET_ITEM(item, 2), &state->id) < 0) {
-            return -1;
-        }
+    if (!program->states) {
+        return -1;
     }
-    return program->states ? 0 : -1;
+    return parse_items(program, items, "torch_state", 2, takes_state, parse_state_item);
 }
 
 static int

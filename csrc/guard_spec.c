@@ -177,23 +177,84 @@ dims_text(const int64_t *numbers, const bool *fixed, int n)
     return whole;
 }
 
+/* ", requires_grad, conj": a word for each flag that is set. */
+static PyObject *
+flags_text(const Facts *facts)
+{
+    return PyUnicode_FromFormat("%s%s%s%s", facts->requires_grad ? ", requires_grad" : "",
+                                facts->conj ? ", conj" : "", facts->neg ? ", neg" : "",
+                                facts->inference ? ", inference" : "");
+}
+
 static PyObject *
 spec_repr(TensorSpec *self)
 {
     const Facts *facts = &self->facts;
     PyObject *sizes = dims_text(facts->sizes, self->fixed_size, facts->ndim);
     PyObject *strides = dims_text(facts->strides, self->fixed_stride, facts->ndim);
+    PyObject *flags = flags_text(facts);
     PyObject *text = NULL;
-    if (sizes && strides) {
-        text = PyUnicode_FromFormat("TensorSpec(%s, %S, %S, size %U, stride %U%s%s%s%s)",
+    if (sizes && strides && flags) {
+        text = PyUnicode_FromFormat("TensorSpec(%s, %S, %S, size %U, stride %U%U)",
                                     self->type->tp_name, facts->dtype, facts->device, sizes,
-                                    strides, facts->requires_grad ? ", requires_grad" : "",
-                                    facts->conj ? ", conj" : "", facts->neg ? ", neg" : "",
-                                    facts->inference ? ", inference" : "");
+                                    strides, flags);
     }
     Py_XDECREF(sizes);
     Py_XDECREF(strides);
+    Py_XDECREF(flags);
     return text;
+}
+
+/* "Tensor float32[4, *] cpu, stride [1, 1]": for people, in the terms of their program. */
+static PyObject *
+spec_str(TensorSpec *self)
+{
+    const Facts *facts = &self->facts;
+    PyObject *dtype = PyObject_Str(facts->dtype);
+    PyObject *short_dtype =
+        dtype ? PyObject_CallMethod(dtype, "removeprefix", "s", "torch.") : NULL;
+    PyObject *sizes = dims_text(facts->sizes, self->fixed_size, facts->ndim);
+    PyObject *strides = dims_text(facts->strides, self->fixed_stride, facts->ndim);
+    PyObject *flags = flags_text(facts);
+    PyObject *text = NULL;
+    if (short_dtype && sizes && strides && flags) {
+        text = PyUnicode_FromFormat("%s %U%U %S, stride %U%U", self->type->tp_name, short_dtype,
+                                    sizes, facts->device, strides, flags);
+    }
+    Py_XDECREF(dtype);
+    Py_XDECREF(short_dtype);
+    Py_XDECREF(sizes);
+    Py_XDECREF(strides);
+    Py_XDECREF(flags);
+    return text;
+}
+
+/* (4, None): None for a dimension that is not fixed. */
+static PyObject *
+dims_tuple(const int64_t *numbers, const bool *fixed, int n)
+{
+    PyObject *dims = PyTuple_New(n);
+    for (int i = 0; dims && i < n; i++) {
+        PyObject *dim = fixed[i] ? PyLong_FromLongLong(numbers[i]) : Py_NewRef(Py_None);
+        if (!dim) {
+            Py_CLEAR(dims);
+        } else {
+            PyTuple_SET_ITEM(dims, i, dim);
+        }
+    }
+    return dims;
+}
+
+static PyObject *
+spec_sizes(TensorSpec *self, void *Py_UNUSED(closure))
+{
+    return dims_tuple(self->facts.sizes, self->fixed_size, self->facts.ndim);
+}
+
+static PyObject *
+spec_strides(TensorSpec *self, void *Py_UNUSED(closure))
+{
+    return dims_tuple(self->facts.strides, self->fixed_stride, self->facts.ndim);
 }
 
 static PyObject *
@@ -215,12 +276,20 @@ static PyMethodDef spec_methods[] = {
     {NULL, NULL, 0, NULL},
 };
 
+static PyGetSetDef spec_getters[] = {
+    {"sizes", (getter)(void (*)(void))spec_sizes, NULL, "None where a size is not fixed", NULL},
+    {"strides", (getter)(void (*)(void))spec_strides, NULL, "likewise", NULL},
+    {NULL, NULL, NULL, NULL, NULL},
+};
+
 static PyType_Slot spec_slots[] = {
     {Py_tp_doc, "TensorSpec(example, dynamic_sizes=(), dynamic_strides=(), check=None)"},
     {Py_tp_new, spec_new},
     {Py_tp_dealloc, spec_dealloc},
     {Py_tp_traverse, spec_traverse},
     {Py_tp_repr, spec_repr},
+    {Py_tp_str, spec_str},
+    {Py_tp_getset, spec_getters},
     {Py_tp_methods, spec_methods},
     {0, NULL},
 };

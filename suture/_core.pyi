@@ -366,7 +366,7 @@ class TensorSpec:
 
     `check` names the facts that count, all if None: type, dtype, device, layout, sizes, strides,
     requires_grad, conj, neg, inference, keys (dispatch keys). Dimensions in `dynamic_sizes` and
-    `dynamic_strides` are left to expressions.
+    `dynamic_strides` are left to expressions. Its str() is for people.
     """
 
     def __new__(
@@ -376,6 +376,12 @@ class TensorSpec:
         dynamic_strides: tuple[int, ...] = (),
         check: Any = None,
     ) -> TensorSpec: ...
+    @property
+    def sizes(self) -> tuple[int | None, ...]:
+        """The size of each dimension; None where it is left to expressions."""
+    @property
+    def strides(self) -> tuple[int | None, ...]:
+        """The stride of each dimension; None where it is left to expressions."""
     def mismatch(self, tensor: Any, /) -> str | None:
         """How the tensor differs, or None."""
     def holds(self, tensor: Any, /) -> bool:

@@ -97,7 +97,7 @@ def _attribute(t: torch.Tensor, name: str, kind: type) -> Any:
     if found is None:
         found = kind()
         setattr(t, name, found)
-    t._has_dynamo_dim_marking = True
+    t._has_dynamo_dim_marking = True  # type: ignore[attr-defined]
     return found
 
 

@@ -11,9 +11,9 @@ from __future__ import annotations
 import functools
 import inspect
 import types
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 import torch.fx
@@ -134,6 +134,30 @@ def writes_of(node: torch.fx.Node) -> tuple[Any, ...]:
     return _anything(node).writes if facts is None else tuple(_written(node, facts))
 
 
+class Written(NamedTuple):
+    """An argument that the schema of an operator marks as written."""
+
+    place: int
+    name: str
+    is_list: bool
+    by_name: bool  # it cannot be given by its place
+
+    def given(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
+        """What a call gives for it; None if nothing."""
+        return args[self.place] if self.place < len(args) else kwargs.get(self.name)
+
+
+@functools.lru_cache(maxsize=4096)
+def written_arguments(func: Any) -> tuple[Written, ...]:
+    """The arguments that an operator, as dispatch modes see it, writes."""
+    schema = operators.schema_of(func)
+    return tuple(
+        Written(place, argument.name, argument.type.kind() == "ListType", argument.kwarg_only)
+        for place, argument in enumerate(schema.arguments if schema is not None else ())
+        if argument.alias_info is not None and argument.alias_info.is_write
+    )
+
+
 def draws(func: Any) -> bool:
     """Whether an operator, as dispatch modes see it, draws random numbers."""
     return _DRAWS in func.tags
@@ -221,7 +245,7 @@ def _overloads(packet: Any) -> list[Any]:
 def _described(name: str, overloads: list[Any], python: Any, told: Effects = NONE) -> _Facts:
     """`python`: the function in Python that is called by that name; its arguments count."""
     schemas = [operators.schema_of(overload) for overload in overloads]
-    written = {one for schema in schemas for one in _marked(schema, name)}
+    written = {one for overload in overloads for one in _marked(overload, name, len(overloads) > 1)}
     if not written and (name in _CHANGES_FIRST or (name.endswith("_") and name[-2:] != "__")):
         written = {(0, "self")}
     names: tuple[str, ...] = ()
@@ -237,8 +261,8 @@ def _described(name: str, overloads: list[Any], python: Any, told: Effects = NON
     drawn = told.draws or name in _DRAWING or any(draws(overload) for overload in overloads)
     shares = name in _MAY_GIVE_BACK or any(
         result.alias_info is not None
-        for schema in schemas
-        if len(schemas) == 1 or not _has_out(schema)
+        for overload, schema in zip(overloads, schemas)
+        if len(schemas) == 1 or not _has_out(overload)
         for result in schema.returns
     )
     acts = told.acts or name in _ACTS or "_assert" in name
@@ -248,22 +272,20 @@ def _described(name: str, overloads: list[Any], python: Any, told: Effects = NON
     return _Facts(name, names, order, also, defaults, drawn, plain.aliases, acts, plain)
 
 
-def _has_out(schema: Any) -> bool:
+def _has_out(overload: Any) -> bool:
     """Whether the results go into tensors that are handed over; those calls name them."""
-    return any(a.kwarg_only and a.alias_info and a.alias_info.is_write for a in schema.arguments)
+    return any(one.by_name for one in written_arguments(overload))
 
 
-def _marked(schema: Any, name: str) -> Iterator[tuple[int, str]]:
-    """The arguments that a schema marks as written. Operators on lists of TorchScript, which share
-    names with operators on tensors (`sort`), are left out."""
-    for index, argument in enumerate(schema.arguments):
-        alias = argument.alias_info
-        if alias is None or not alias.is_write:
+def _marked(overload: Any, name: str, one_of_several: bool) -> Iterator[tuple[int, str]]:
+    """The arguments that an overload writes, as in `_Facts`. Among several of torch's under one
+    name may be those of TorchScript on lists, which share names with operators on tensors (`sort`):
+    these are left out."""
+    scripted = one_of_several and overload.namespace == "aten" and not name.endswith("_")
+    for one in written_arguments(overload):
+        if one.is_list and scripted and not one.by_name:
             continue
-        of_list = argument.type.kind() == "ListType"
-        if of_list and not name.endswith("_") and not argument.kwarg_only:
-            continue
-        yield (-1 if argument.kwarg_only else index), argument.name
+        yield (-1 if one.by_name else one.place), one.name
 
 
 def written_by(node: torch.fx.Node) -> tuple[torch.fx.Node, ...]:

@@ -11,9 +11,8 @@ from suture.api import compile
 from suture.errors import UserError
 from suture.look import unit_of
 from suture.runtime.points import PointData
-from suture.runtime.store import files, pending_writes, shipped
+from suture.runtime.store import files, graph_forms, pending_writes, shipped
 from suture.runtime.store.environment import key_of, place_key
-from suture.runtime.store.graphs import blobs_of
 from suture.runtime.store.literals import Unstorable
 from suture.runtime.unit import Unit
 
@@ -66,7 +65,8 @@ def _kept(unit: Unit, data: PointData, root: Path) -> Iterator[tuple[str, str, d
 
 def _blobs(root: Path, artefact: dict[str, Any]) -> dict[str, bytes]:
     """The files that a variant needs."""
-    names = sorted(blobs_of(artefact["variant"]["graph"] or {}))
+    graph = artefact["variant"]["graph"]
+    names = () if graph is None else sorted(graph_forms.decode(graph).files())
     return {name: files.blob(root, name).read_bytes() for name in names}
 
 

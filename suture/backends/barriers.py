@@ -78,6 +78,7 @@ def _in_turn(
     returned = next(node for node in gm.graph.nodes if node.op == "output").args[0]
     wanted: set[torch.fx.Node] = set()
     torch.fx.map_arg(returned, wanted.add)
+    wait: Callable[..., None] = call_barrier  # takes what its node took
 
     def call_parts(*args: Any) -> Any:
         values = dict(zip(given, args, strict=True))
@@ -87,7 +88,7 @@ def _in_turn(
                 values.update(zip(part.gives, made, strict=True))
                 del made
             if part.barrier is not None:
-                call_barrier(*part.barrier.args, **part.barrier.kwargs)
+                wait(*part.barrier.args, **part.barrier.kwargs)
             later = wanted.union(*(one.takes for one in parts[at + 1 :]))
             for node in values.keys() - later:
                 del values[node]

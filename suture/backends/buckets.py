@@ -36,7 +36,8 @@ def bucketed(backend: Callable[..., Any], compile_id: Any) -> Callable[..., Any]
 def _chained(split: torch.fx.GraphModule) -> Callable[..., Any]:
     """One function that calls the compiled parts in turn. A graph with anything else in it than
     parts and what they hand on comes back as it is."""
-    lines, scope, given = [], {}, []
+    lines, given = [], []
+    scope: dict[str, Any] = {}
     for node in split.graph.nodes:
         if node.op == "placeholder":
             given.append(node.name)

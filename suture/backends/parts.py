@@ -93,7 +93,9 @@ def _note_modes(parts: list[Part]) -> None:
         part.modes_before = _differing(now, outside, nested)
         for node in part.nodes:
             if node.target is change_autocast_nesting:
-                nested += node.args[0]
+                (change,) = node.args
+                assert isinstance(change, int)
+                nested += change
             elif node.target in SWITCHES:
                 now[_mode(node.target, node.args)] = (node.target, node.args)
         part.modes_behind = _differing(outside, now, -nested)

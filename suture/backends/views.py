@@ -67,7 +67,9 @@ def _chain(result: torch.fx.Node, derives: bool) -> list[torch.fx.Node]:
     or none that can be taken outside."""
     chain = [result]
     while _is_view(chain[-1]):
-        chain.append(chain[-1].args[0])
+        viewed = chain[-1].args[0]
+        assert isinstance(viewed, torch.fx.Node)
+        chain.append(viewed)
     base = chain[-1]
     value = base.meta.get("val")
     derived = derives and isinstance(value, torch.Tensor) and value.requires_grad

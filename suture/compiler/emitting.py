@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Protocol
+from typing import Protocol
 
 import torch.fx
 
@@ -10,10 +10,10 @@ import torch.fx
 class Emitter(Protocol):
     """The emitter as a value sees it."""
 
-    def value(self, variable: Any) -> str:
+    def value(self, variable: object) -> str:
         """An expression that makes the value real."""
 
-    def constant(self, value: Any, hint: str = "c") -> str:
+    def constant(self, value: object, hint: str = "c") -> str:
         """A name that is bound to `value` in the variant."""
 
     def line(self, text: str) -> None:
@@ -27,26 +27,26 @@ class Emitter(Protocol):
 
     # ---- objects that hold each other
 
-    def begin(self, variable: Any, made: str) -> str:
+    def begin(self, variable: object, made: str) -> str:
         """Make an empty object by the expression `made`, before what it holds, which may hold it
         too; gives its name."""
 
-    def named(self, variable: Any, name: str) -> None:
+    def named(self, variable: object, name: str) -> None:
         """Say what a value is called before what it holds is made."""
 
-    def made(self, variable: Any) -> str | None:
+    def made(self, variable: object) -> str | None:
         """What a value is called, if it has been made already."""
 
-    def is_made(self, variable: Any) -> bool:
+    def is_made(self, variable: object) -> bool:
         """Whether a value has a name already."""
 
     # ---- what the graph and generators give
 
-    def graph_output(self, variable: Any) -> str:
+    def graph_output(self, variable: object) -> str:
         """The name of the value of a node: from then on it is a result of the graph."""
 
     def made_input(self, node: torch.fx.Node) -> str:
         """The name of an input of the graph that the variant makes itself."""
 
-    def generator(self, variable: Any) -> str:
+    def generator(self, variable: object) -> str:
         """A real generator, suspended where the traced one is."""

@@ -11,7 +11,7 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import Any
 
 from suture.compiler.guards.names import called_module, point_location, slot_words, spoken
 from suture.messages.guards import line_text
@@ -99,7 +99,8 @@ def _owner(entries: Sequence[Any]) -> type | None:
     for guard in entries:
         source = guard.source
         if guard.kind == "type" and source.kind == "slot" and source.name == "self":
-            return cast("type", guard.arg)
+            kind: type = guard.arg
+            return kind
     return None
 
 

@@ -27,12 +27,9 @@ def line_text(guard: Any) -> str:
     """A guard in words; a container that must stay the same one is not spelled out."""
     if guard.kind == "is" and isinstance(guard.arg, (dict, list, set)):
         return f"{guard.source.path()} is the same {type(guard.arg).__name__}"
-    return _TENSOR.sub(r"\1 \2[\4] \3, stride [\5]\6", guard.text())
-
-
-_TENSOR = re.compile(
-    r"TensorSpec\((\w+), torch\.(\w+), ([\w:]+), size \[([^\]]*)\], stride \[([^\]]*)\](.*)\)$"
-)
+    if guard.kind == "tensor":
+        return f"{guard.source.path()}: {guard.arg}"
+    return str(guard.text())
 
 
 def locations(guards: Any) -> tuple[tuple[str, int], ...]:

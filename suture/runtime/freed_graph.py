@@ -36,6 +36,6 @@ def _leaf() -> torch.Tensor:
 def with_freed_graph(numbers: torch.Tensor) -> torch.Tensor:
     """A tensor on the same memory whose autograd graph is freed."""
     with torch.enable_grad():
-        made: torch.Tensor = _Freed.apply(_leaf(), numbers)
+        made: torch.Tensor = _Freed.apply(_leaf(), numbers)  # type: ignore[no-untyped-call]
     made.data = numbers
     return made

@@ -43,8 +43,9 @@ class Withheld:
         def graph(*given: Any) -> Any:
             args = list(given)
             ran: list[bool] = []
-            for at, passed in zip(leaves, _Passed.apply(ran, *[given[at] for at in leaves])):
-                args[at] = passed
+            passed = _Passed.apply(ran, *[given[at] for at in leaves])  # type: ignore[no-untyped-call]
+            for at, leaf in zip(leaves, passed):
+                args[at] = leaf
             results = run(*args)
             ran += [any(map(results.__getitem__, some)) for some in counts]
             return results

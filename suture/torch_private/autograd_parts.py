@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import types
+from collections.abc import Callable
 from typing import Any
 
 import torch
@@ -39,6 +41,16 @@ def gradients_past_hooks(losses: Any, leaves: Any, starts: Any, keeps: bool) -> 
     finally:
         for leaf, table in hooked:
             leaf._backward_hooks = table
+
+
+def function_class(
+    name: str, forward: Callable[..., Any], backward: Callable[..., Any] | None = None
+) -> Any:
+    """A class derived from torch.autograd.Function with these two methods."""
+    body: dict[str, Any] = {"__module__": __name__, "forward": staticmethod(forward)}
+    if backward is not None:
+        body["backward"] = staticmethod(backward)
+    return types.new_class(name, (torch.autograd.Function,), exec_body=lambda ns: ns.update(body))
 
 
 def __getattr__(name: str) -> Any:

@@ -199,7 +199,7 @@ def mark_static_inputs(
         return
     static = set(indices)
     gm.meta["dynamo_compile_id"] = compile_id
-    gm._param_name_to_source = {}
+    gm._param_name_to_source = {}  # type: ignore[assignment]
     for position, node in enumerate(gm.graph.find_nodes(op="placeholder")):
         node._dynamo_source = None
         if position in static:

@@ -121,7 +121,7 @@ def _held(fn: Any) -> dict[str, Any]:
 
 
 def _short(run: Run, recorded: _Recorded) -> Run:
-    from torch._inductor.cudagraph_trees import (
+    from torch._inductor.cudagraph_trees import (  # type: ignore[attr-defined]
         CheckInvariantStatus,
         CompilationMode,
         ExecutionState,

@@ -131,9 +131,15 @@ def made(local: Any, mesh: Any, context: Any, size: Any, stride: Any) -> Any:
     return NAMES.get("DTensor").__tensor_unflatten__(parts, context, size, stride)
 
 
+def local_of(value: Any) -> torch.Tensor:
+    """The part of a DTensor that is on this rank."""
+    part: torch.Tensor = value._local_tensor
+    return part
+
+
 def storage_key(value: Any) -> int:
     """A number that tensors share whose memory is the same: of a DTensor, that of its part."""
-    return tensor_parts.storage_key(value._local_tensor if is_plain(value) else value)
+    return tensor_parts.storage_key(local_of(value) if is_plain(value) else value)
 
 
 def identity_facts(value: Any) -> list[Any] | None:

@@ -11,7 +11,7 @@ import linecache
 import logging
 import math
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, TypeGuard
 
 import torch
 
@@ -140,6 +140,11 @@ def size_symbols(shape_env: Any, path: str) -> list[tuple[int, Any]]:
                 made = shape_env.create_symintnode(symbol, hint=hint, source=source)
                 found.append((source.idx, made))
     return found
+
+
+def is_symbolic(size: object) -> TypeGuard[torch.SymInt]:
+    """Whether a size or a stride is an expression. torch declares all of them to be int."""
+    return isinstance(size, torch.SymInt)
 
 
 def is_ragged(size: Any) -> bool:

@@ -178,6 +178,15 @@ def test_a_custom_operator_says_what_it_writes():
     assert written(torch.ops.suture_effects.bump, A, B) == "x1"
 
 
+def test_a_custom_operator_that_writes_the_tensors_of_a_list():
+    library = torch.library.Library("suture_effects", "FRAGMENT")
+    library.define("bump_all(Tensor x, Tensor(a!)[] ys) -> ()")
+    library.define("bump_all.by(Tensor x, Tensor(a!)[] ys, float by) -> ()")
+    assert written(torch.ops.suture_effects.bump_all.default, A, [B, C]) == "x1 x2"
+    assert written(torch.ops.suture_effects.bump_all, A, [B, C]) == "x1 x2"
+    assert written(aten.sort, A) == ""
+
+
 def test_a_function_can_say_what_it_does():
     def mine(x):
         return x

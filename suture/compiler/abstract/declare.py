@@ -12,26 +12,28 @@ import functools
 import inspect
 import sys
 from collections.abc import Callable
-from typing import Any, TypeVar, cast
+from typing import Any, ParamSpec, TypeVar, cast
 
 from suture.compiler.core import Trace
 
 F = TypeVar("F", bound=Callable[..., Any])
+P = ParamSpec("P")
+R = TypeVar("R")
 
 _PACKAGE = "suture.compiler.abstract"
 _UNBOUND: dict[str, Callable[..., Any]] = {}
 
 
-def declared(fn: F) -> F:
+def declared(fn: Callable[P, R]) -> Callable[P, R]:
     """Declare an operation. It has no body until a room implements it: whoever has taken the
     declaration itself, with `from ... import name`, and calls it, is told so."""
 
     @functools.wraps(fn)
-    def without_body(*args: Any, **kwargs: Any) -> Any:
+    def without_body(*args: P.args, **kwargs: P.kwargs) -> R:
         raise TypeError(f"{fn.__name__} is only declared: call it through {fn.__module__}")
 
     _UNBOUND[fn.__name__] = without_body
-    return cast(F, without_body)
+    return without_body
 
 
 def dispatched(fn: F) -> F:

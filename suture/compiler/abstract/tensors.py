@@ -15,7 +15,7 @@ from suture.runtime.sources import Source
 @declared
 def add_node(
     trace: Trace, op: str, target: object, args: list[Value], kwargs: dict[str, Value]
-) -> Any:
+) -> Value:
     """One node of the graph, and the value of its result: a tensor, a symbol, or a container of
     them. `op` and `target` as in torch.fx."""
 
@@ -26,12 +26,12 @@ def base_tensor_attribute(trace: Trace, tensor: Value, base: type, name: str) ->
 
 
 @declared
-def call_torch(trace: Trace, target: object, args: list[Value], kwargs: dict[str, Value]) -> Any:
+def call_torch(trace: Trace, target: object, args: list[Value], kwargs: dict[str, Value]) -> Value:
     """One node that calls `target`."""
 
 
 @declared
-def device_block(trace: Trace, device: torch.device, name: str) -> Value:
+def device_block(trace: Trace, device: Value, name: str) -> Value:
     """`__enter__` or `__exit__` of a torch.device, as torch has them in C."""
 
 

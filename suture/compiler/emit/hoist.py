@@ -10,6 +10,7 @@ output of the graph.
 from __future__ import annotations
 
 import operator
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -20,7 +21,7 @@ from suture.compiler.emit.writer import Writer
 from suture.runtime.reads import as_double
 from suture.runtime.sources import Source
 
-_INFIX = {
+_INFIX: dict[Callable[..., Any], str] = {
     operator.add: "+", operator.sub: "-", operator.mul: "*", operator.truediv: "/",
     operator.floordiv: "//", operator.mod: "%", operator.pow: "**", operator.lt: "<",
     operator.le: "<=", operator.gt: ">", operator.ge: ">=", operator.eq: "==", operator.ne: "!=",
@@ -108,11 +109,13 @@ class _Hoist:
         if text is None:
             left = [self._argument(a) for a in node.args]
             named = [f"{k}={self._argument(v)}" for k, v in node.kwargs.items()]
-            sign = _INFIX.get(node.target)
+            target = node.target
+            assert not isinstance(target, str)  # numbers are made by functions
+            sign = _INFIX.get(target)
             if sign is not None:
                 made = f"{left[0]} {sign} {left[1]}"
             else:
-                function = self.writer.constant(node.target, node.target.__name__)
+                function = self.writer.constant(target, target.__name__)
                 made = f"{function}({', '.join([*left, *named])})"
             text = self.texts[node] = self.writer.fresh(node.name)
             self.lines.append(f"{text} = {made}")

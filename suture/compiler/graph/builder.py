@@ -158,7 +158,7 @@ class GraphBuilder:
         node.meta["example_value"] = value
         node.meta["val"] = value
         if isinstance(value, torch.Tensor):
-            value.version_at_start = version_of(value)
+            value.version_at_start = version_of(value)  # type: ignore[attr-defined]
             self.derivatives.note_input(value)
         entry = GraphInput(node, example, source, static, convert, owner, kept=kept)
         self.inputs.append(entry)

@@ -49,6 +49,7 @@ def _run(above: list[torch.fx.Node], values: dict[Any, Any]) -> Any:
         if node.op == "call_method":
             values[node] = getattr(args[0], str(node.target))(*args[1:], **kwargs)
         else:
+            assert callable(node.target)
             values[node] = node.target(*args, **kwargs)
     found = values[above[-1]]
     return found.item() if isinstance(found, torch.Tensor) else found

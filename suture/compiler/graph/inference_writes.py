@@ -5,12 +5,12 @@ outside of it: such writes are Python's."""
 
 from __future__ import annotations
 
-import functools
 from typing import Any
 
 import torch
 
-from suture.torch_private import operators, tensor_parts
+from suture.op_effects import written_arguments
+from suture.torch_private import tensor_parts
 
 _REFUSED = (
     "Inplace update to inference tensor outside InferenceMode is not allowed."
@@ -25,11 +25,11 @@ _VIEWED = "a view of the tensor that is written to was made in inference mode"
 def refuse_inference(func: Any, args: Any, kwargs: Any, viewed: set[int]) -> None:
     """Raise, if an operator writes outside of inference mode to a tensor of that mode, or to memory
     that is looked at by views made in it (`viewed`)."""
-    places = _written(func)
-    if not places or torch.is_inference_mode_enabled():
+    written = written_arguments(func)
+    if not written or torch.is_inference_mode_enabled():
         return
-    for place, name in places:
-        given = args[place] if place < len(args) else kwargs.get(name)
+    for argument in written:
+        given = argument.given(args, kwargs)
         for tensor in given if isinstance(given, (list, tuple)) else (given,):
             if not isinstance(tensor, torch.Tensor):
                 continue
@@ -43,14 +43,3 @@ def note_view(of: torch.Tensor, viewed: set[int]) -> None:
     """Note a view that is about to be made, if it will be one of inference mode."""
     if torch.is_inference_mode_enabled() and not of.is_inference():
         viewed.add(tensor_parts.storage_key(of))
-
-
-@functools.cache
-def _written(func: Any) -> tuple[tuple[int, str], ...]:
-    """(place, name) of each argument that an operator writes to, a tensor or a list of them."""
-    schema = operators.schema_of(func)
-    return tuple(
-        (place, argument.name)
-        for place, argument in enumerate(schema.arguments if schema is not None else ())
-        if argument.alias_info is not None and argument.alias_info.is_write
-    )

@@ -19,6 +19,7 @@ from suture.compiler.graph.index_counts import refuse_indices
 from suture.compiler.graph.inference_writes import note_view, refuse_inference
 from suture.compiler.graph.overlapping import refuse_overlap
 from suture.compiler.graph.results import Results, Unknown, Views, only_computes
+from suture.op_effects import Written, written_arguments
 from suture.torch_private import (
     device_guards,
     fake_tensors,
@@ -92,16 +93,9 @@ def watched_mode(**options: Any) -> Any:
 
 
 @functools.lru_cache
-def _written_lists(func: Any) -> tuple[tuple[int, str], ...]:
-    """(place, name) of each list of tensors that an operator writes to."""
-    schema = operators.schema_of(func)
-    return tuple(
-        (place, argument.name)
-        for place, argument in enumerate(schema.arguments if schema is not None else ())
-        if argument.alias_info is not None
-        and argument.alias_info.is_write
-        and isinstance(argument.type, torch.ListType)
-    )
+def _written_lists(func: Any) -> tuple[Written, ...]:
+    """The lists of tensors that an operator writes to."""
+    return tuple(one for one in written_arguments(func) if one.is_list)
 
 
 def _write_lists(mode: Any, plain: Any, func: Any, types: Any, args: Any, kwargs: Any) -> Any:
@@ -110,8 +104,8 @@ def _write_lists(mode: Any, plain: Any, func: Any, types: Any, args: Any, kwargs
     more. Where it knows the numbers of all arguments torch computes with them instead."""
     written = [
         fake
-        for place, name in _written_lists(func)
-        for fake in (args[place] if place < len(args) else kwargs.get(name, ()))
+        for argument in _written_lists(func)
+        for fake in argument.given(args, kwargs) or ()
         if isinstance(fake, fake_tensors.FakeTensor)  # subclasses come here with what they hold
     ]
     given = tensor_parts.pytree.tree_leaves((args, kwargs))

@@ -16,7 +16,7 @@ from torch.fx.experimental.symbolic_shapes import statically_known_true
 from suture.compiler.graph.builder import tree_leaves
 from suture.compiler.graph.repeats import after, may_trap
 from suture.op_effects import effects_of, operation_name
-from suture.torch_private import tensor_parts
+from suture.torch_private import symbolic_shapes, tensor_parts
 
 # Take a dimension of no elements as any other.
 _TAKES_EMPTY = frozenset({
@@ -141,7 +141,7 @@ def rows_of(sizes: Collection[Any], nodes: Iterable[torch.fx.Node]) -> dict[Any,
         value = node.meta.get("example_value")
         if isinstance(value, torch.Tensor) and value.dim():
             rows = value.shape[0]
-            if isinstance(rows, torch.SymInt) and rows.node.expr in sizes:
+            if symbolic_shapes.is_symbolic(rows) and rows.node.expr in sizes:
                 found.setdefault(rows.node.expr, node)
     return found
 
@@ -210,7 +210,8 @@ def _raises(node: torch.fx.Node, name: str, none: NoRows) -> bool:
     called."""
     if may_trap(node) and not any(map(none.finds_nothing, _indices(node, name))):
         return True
-    value = node.args[0].meta.get("example_value") if _is_node(node.args[:1]) else None
+    first = node.args[0] if node.args else None
+    value = first.meta.get("example_value") if isinstance(first, torch.fx.Node) else None
     if name in _RESHAPES and not _says_all_sizes(node, none):
         return True
     if not isinstance(value, torch.Tensor):
@@ -268,10 +269,6 @@ def _nodes(values: Any) -> Iterator[torch.fx.Node]:
     found: list[torch.fx.Node] = []
     torch.fx.map_arg(values, found.append)
     yield from found
-
-
-def _is_node(values: tuple[Any, ...]) -> bool:
-    return bool(values) and isinstance(values[0], torch.fx.Node)
 
 
 def _dtype(node: torch.fx.Node) -> torch.dtype | None:

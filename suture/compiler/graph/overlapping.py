@@ -9,7 +9,7 @@ from typing import Any
 import torch
 
 from suture.compiler.graph.places import meet, places_of
-from suture.op_effects import written_by
+from suture.op_effects import Written, written_arguments, written_by
 from suture.torch_private import fake_tensors, operators, tensor_parts
 
 # Operators that take a target with several elements at one place, and a number inside the target.
@@ -28,11 +28,10 @@ def refuse_overlap(func: Any, args: Any, kwargs: Any) -> None:
     """Raise what torch's kernels raise, and its kernels for fake tensors do not, if an operator
     writes to an element more than once, or to elements that it reads for others. A few kernels do
     not look: there the result hangs on the order in which they go, which no compiler keeps."""
-    places = _written(func)
-    if not places:
+    written = _written_memory(func)
+    if not written:
         return
-    given = [args[at] if at < len(args) else kwargs.get(name) for at, name in places]
-    targets = _tensors(given)
+    targets = _tensors([one.given(args, kwargs) for one in written])
     name = operators.schema_of(func).name.removeprefix("aten::")
     fills = name in _FILLS
     for target in targets:
@@ -64,17 +63,13 @@ _SHARED = (
 
 
 @functools.cache
-def _written(func: Any) -> tuple[tuple[int, str], ...]:
-    """(place, name) of each argument whose memory an operator of torch writes to."""
+def _written_memory(func: Any) -> tuple[Written, ...]:
+    """The arguments whose memory an operator of torch writes to."""
     if not isinstance(func, operators.OpOverload) or func.namespace != "aten":
         return ()
     if torch.Tag.inplace_view in func.tags:  # it changes the tensor, not its memory
         return ()
-    return tuple(
-        (place, argument.name)
-        for place, argument in enumerate(operators.schema_of(func).arguments)
-        if argument.alias_info is not None and argument.alias_info.is_write
-    )
+    return written_arguments(func)
 
 
 @functools.cache

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import types
 from typing import Any
 
 import torch
@@ -62,7 +63,9 @@ def _refuse_distributed(module: Object) -> None:
     if not isinstance(module.value, torch.nn.Module):
         return
     if distributed_parts.has_reducer(module.value):
-        _compile_forward(module.value.module)
+        held = module.value.module
+        assert isinstance(held, torch.nn.Module)
+        _compile_forward(held)
         raise _prepared("torch.nn.parallel", "DistributedDataParallel")
     for name in _HOOKS[2:]:
         for hook in getattr(module.value, name, {}).values():
@@ -110,6 +113,7 @@ def _checkpointed_call(trace: Trace, module: Object, args: Any, kwargs: Any) -> 
     """One call of torch.utils.checkpoint. Where something in it cannot be captured Python runs the
     module with its hooks, and nothing below is compiled: it is run again as it is."""
     real = torch.utils.checkpoint.checkpoint
+    assert isinstance(real, types.FunctionType)
     forward = abstract.getattr(trace, module, "forward")
     try:
         whole = Function(real, abstract.pinned(trace, real))

@@ -27,7 +27,8 @@ from suture.runtime.chain import Chain, where
 from suture.runtime.guards import Guard
 from suture.runtime.parameters import PARAMETERS, Parameters
 from suture.runtime.sources import Source
-from suture.runtime.store import source_paths
+from suture.runtime.store import graph_forms, source_paths
+from suture.runtime.store.graph_forms import Code, InductorCode
 from suture.runtime.store.guard_arguments import ARGUMENTS
 from suture.runtime.store.literals import Unstorable
 from suture.runtime.store.made_objects import CONSTANT, GRAPH_GLOBAL, OBJECT
@@ -257,28 +258,26 @@ class _Describing:
             if id(value) not in self.known:
                 raise Unstorable("no guard knows a tensor that the graph holds")
             statics.append(self.known[id(value)])
-        code = graph_of(self, emitted)
-        _check_more(code.get("forward", code), emitted, len(statics))
+        graph = graph_of(self, emitted)
+        _check_more(graph.codes()[0], emitted, len(statics))
         resets = capture.graph.resets_in_order()
-        return {
-            **code,
-            "statics": statics,
-            "aligned_statics": [
-                guard for guard, value in zip(statics, emitted.statics) if is_aligned(value)
-            ],
-            "resets": [[self.ref(setter), [self.ref(a) for a in args]] for setter, args in resets],
-            "torch_function_off": capture.graph.torch_function_off,
-        }
+        graph.statics = statics
+        graph.aligned_statics = [
+            guard for guard, value in zip(statics, emitted.statics) if is_aligned(value)
+        ]
+        graph.resets = [(self.ref(setter), [self.ref(a) for a in args]) for setter, args in resets]
+        graph.torch_function_off = capture.graph.torch_function_off
+        return graph_forms.encode(graph)
 
 
-def _check_more(code: dict[str, Any], emitted: Any, first: int) -> None:
+def _check_more(code: Code, emitted: Any, first: int) -> None:
     """Inputs of which Inductor takes it that they keep their address, but of which only their facts
     are guarded (parameters of a module that is an argument): where they begin is looked at in each
     call."""
-    if "aligned" in code:
+    if isinstance(code, InductorCode):
         inputs = list(enumerate(emitted.inputs))[first:]
         more = [i for i, one in inputs if keeps_address(one) and is_aligned(one.example)]
-        code["aligned"][0] = sorted({*code["aligned"][0], *more})
+        code.checked = sorted({*code.checked, *more})
 
 
 def _registry(value: Any) -> WarningRegistry:

@@ -11,6 +11,7 @@ from __future__ import annotations
 import ast
 import inspect
 from collections.abc import Callable
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, TypeGuard
 
@@ -26,8 +27,26 @@ _DROPPED = ("get_args", "benchmark_compiled_module", "recursively_apply_fns")
 _MOST_BYTES = 64 << 20
 
 
-def describe_code(call: Callable[..., Any]) -> dict[str, Any]:
-    """The generated code, the libraries of its kernels, the operations it names."""
+@dataclass(frozen=True, slots=True)
+class Generated:
+    """Inductor's code for a graph, cut down, and what it needs, by the names that it has there:
+    kernels (their library and part), kernels of Triton, constants (as JSON), meshes, operations of
+    Inductor's table. `checked` are inputs that must begin where kernels expect it, `written` those
+    of them that it writes."""
+
+    code: str
+    kernels: dict[str, tuple[bytes, str]]
+    launched: dict[str, Any]
+    constants: dict[str, Any]
+    meshes: dict[str, Any]
+    extern: dict[str, Any]
+    operations: list[str]
+    checked: list[int]
+    written: list[int]
+
+
+def describe_code(call: Callable[..., Any]) -> Generated:
+    """The generated code of a graph; raises Unstorable if it needs more of Inductor."""
     call, checked, written = inductor_code.within_alignment(call)
     owner = getattr(call, "__self__", None)
     if type(owner).__name__ != "Runner" or getattr(owner, "partitions", None):
@@ -37,10 +56,10 @@ def describe_code(call: Callable[..., Any]) -> dict[str, Any]:
     if type(path) is not str or not path.endswith(".py"):
         raise Unstorable("Inductor's code has no file")
     made = _cut_down(Path(path).read_text(encoding="utf-8"), namespace)
-    return {**made, "aligned": [checked, written]}
+    return replace(made, checked=checked, written=written)
 
 
-def _cut_down(text: str, namespace: dict[str, Any]) -> dict[str, Any]:
+def _cut_down(text: str, namespace: dict[str, Any]) -> Generated:
     kept: list[ast.stmt] = []
     theirs: set[str] = set()  # names that are imported from Inductor and Triton
     kernels: dict[str, tuple[bytes, str]] = {}
@@ -75,9 +94,9 @@ def _cut_down(text: str, namespace: dict[str, Any]) -> dict[str, Any]:
     for part in ast.walk(tree):
         if isinstance(part, ast.Name) and part.id in theirs - own - {"extern_kernels", *IMPORTED}:
             raise Unstorable(f"the code calls {part.id} of Inductor")
-    made = {"kernels": kernels, "launched": launched, "constants": constants}
-    made["meshes"] = _meshes(tree, namespace)
-    return {"code": ast.unparse(tree), **made, **_asked_of_torch(tree)}
+    meshes, code = _meshes(tree, namespace), ast.unparse(tree)
+    extern, operations = _asked_of_torch(tree)
+    return Generated(code, kernels, launched, constants, meshes, extern, operations, [], [])
 
 
 def _meshes(tree: ast.Module, namespace: dict[str, Any]) -> dict[str, Any]:
@@ -130,8 +149,8 @@ def _library(kernel: Any) -> tuple[bytes, str]:
     return data, found[1]
 
 
-def _asked_of_torch(tree: ast.Module) -> dict[str, Any]:
-    """Operations that the code names: of Inductor's table, and of torch.ops."""
+def _asked_of_torch(tree: ast.Module) -> tuple[dict[str, Any], list[str]]:
+    """Operations that the code names: of Inductor's table by name, and paths below torch.ops."""
     extern, operations = set(), set()
     for node in ast.walk(tree):
         if isinstance(node, ast.Attribute):
@@ -142,4 +161,4 @@ def _asked_of_torch(tree: ast.Module) -> dict[str, Any]:
                 operations.add(text)
     table = inductor_code.extern_kernels()
     called = {one: getattr(table, one) for one in sorted(extern)}
-    return {"extern": called, "operations": sorted(operations)}
+    return called, sorted(operations)

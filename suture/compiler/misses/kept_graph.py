@@ -1,4 +1,4 @@
-"""What a backend made of a graph, as data: fx code or Inductor's, or two of them for training."""
+"""What a backend made of a graph, in a form that can be kept (`runtime.store.graph_forms`)."""
 
 from __future__ import annotations
 
@@ -23,6 +23,16 @@ from suture.runtime.callers import (
 )
 from suture.runtime.callers.extern import REMADE
 from suture.runtime.store.files import BINARY, blob_name
+from suture.runtime.store.graph_forms import (
+    Behind,
+    Code,
+    FxCode,
+    InductorCode,
+    KeptGraph,
+    OneGraph,
+    Parts,
+    TwoGraphs,
+)
 from suture.runtime.store.literals import Unstorable
 from suture.runtime.store.operators import TORCHS, operator_digest
 from suture.runtime.store.tensor_constants import encode_tensor
@@ -57,13 +67,14 @@ class Describing(Protocol):
         ...
 
 
-def graph_of(to: Describing, emitted: Any) -> dict[str, Any]:
-    """The graph of a variant; raises Unstorable if what the backend gave has no form to keep."""
+def graph_of(to: Describing, emitted: Any) -> KeptGraph:
+    """The graph of a variant, without what is done around it for the variant; raises Unstorable if
+    what the backend gave has no form to keep."""
     if emitted.backend_failed:
         raise Unstorable("the backend failed on its graph; another process may have more luck")
     operators = _operators(emitted.module)
     if emitted.graph_kept:
-        return {**_fx(to, emitted.module), "operators": operators}
+        return KeptGraph(OneGraph(_fx(to, emitted.module)), operators)
     if config.verify:
         raise Unstorable("what is compiled is verified at each call")
     caller, autocast_off = emitted.caller, False
@@ -71,15 +82,16 @@ def graph_of(to: Describing, emitted: Any) -> dict[str, Any]:
     while isinstance(caller, (Around, Measured)):  # modes that it switches are described apart
         autocast_off |= isinstance(caller, WithoutAutocast)
         if isinstance(caller, Before):
-            behind = {**_fx(to, caller.behind), "inputs": list(caller.inputs)}
+            behind = Behind(_fx(to, caller.behind), caller.inputs)
         caller = caller.other if isinstance(caller, Measured) else caller.inner
     facts = caller.facts if isinstance(caller, Wrapped) else None
     if facts is not None:
         autocast_off |= facts.autocast_off
-    made = _called(to, caller, emitted)
-    for part in (made, made.get("forward", {}), made.get("backward", {})):
-        operators |= _digests(one.removeprefix("torch.ops.") for one in part.get("operations", ()))
-    return {**made, "autocast_off": autocast_off, "operators": operators, "behind": behind}
+    made = KeptGraph(_called(to, caller, emitted), operators, autocast_off, behind)
+    for code in made.codes():
+        if isinstance(code, InductorCode):
+            operators |= _digests(one.removeprefix("torch.ops.") for one in code.operations)
+    return made
 
 
 def _operators(module: Any) -> dict[str, str]:
@@ -95,10 +107,9 @@ def _digests(paths: Iterable[str]) -> dict[str, str]:
     return {path: operator_digest(path) for path in own}
 
 
-def _called(to: Describing, caller: Caller | None, emitted: Any) -> dict[str, Any]:
+def _called(to: Describing, caller: Caller | None, emitted: Any) -> OneGraph | TwoGraphs:
     if isinstance(caller, Direct):
-        made = _inductor(to, caller.call)
-        return {**made, "written": list(caller.written), "grad_off": caller.off}
+        return OneGraph(_inductor(to, caller.call), caller.written, caller.off)
     if isinstance(caller, Training):
         return _trained(to, caller.function, caller.facts)
     if isinstance(caller, Wrapped) and caller.facts is not None:
@@ -106,7 +117,7 @@ def _called(to: Describing, caller: Caller | None, emitted: Any) -> dict[str, An
     raise Unstorable("what the backend gave has no form that can be kept")
 
 
-def _operations(to: Describing, facts: compilers.Facts, emitted: Any) -> dict[str, Any]:
+def _operations(to: Describing, facts: compilers.Facts, emitted: Any) -> OneGraph | TwoGraphs:
     """Graphs of AOTAutograd that are run as they are."""
     more = [one for one in facts.reasons if one != compilers.TAKEN_APART]
     if more or facts.inputs != len(emitted.inputs):
@@ -117,11 +128,12 @@ def _operations(to: Describing, facts: compilers.Facts, emitted: Any) -> dict[st
             raise Unstorable("AOTAutograd does more than run the graph")
         return _trained(to, function, facts)
     # grad mode is off around it, as AOTAutograd has it
-    made = {**_code(to, facts.compiled), "parts": _parts(facts), "grad_off": True}
-    return {**made, "written": list(facts.written)} if made["kind"] == "inductor" else made
+    code = _code(to, facts.compiled)
+    written = facts.written if isinstance(code, InductorCode) else ()
+    return OneGraph(code, written, grad_off=True, parts=_parts(facts))
 
 
-def _parts(facts: compilers.Facts) -> dict[str, Any] | None:
+def _parts(facts: compilers.Facts) -> Parts | None:
     """How DTensors are taken apart for a graph and put together after it."""
     if compilers.TAKEN_APART not in facts.reasons:
         return None
@@ -131,7 +143,7 @@ def _parts(facts: compilers.Facts) -> dict[str, Any] | None:
         raise Unstorable(str(error)) from error
 
 
-def _trained(to: Describing, function: Any, facts: compilers.Facts) -> dict[str, Any]:
+def _trained(to: Describing, function: Any, facts: compilers.Facts) -> TwoGraphs:
     """Both graphs of an autograd function, and what is done around them."""
     backward = aot_training.backward_of(function)
     if backward is None:
@@ -140,18 +152,17 @@ def _trained(to: Describing, function: Any, facts: compilers.Facts) -> dict[str,
         around = aot_training.training_facts(function)
     except aot_subclasses.NotSimple as error:
         raise Unstorable(str(error)) from error
-    return {
-        "kind": "training",
-        "forward": _code(to, function.compiled_fw),
-        "backward": _code(to, backward),
-        "around": around,
-        "detached": list(facts.detached),
-        "written": list(facts.written),
-        "parts": _parts(facts),
-    }
+    return TwoGraphs(
+        _code(to, function.compiled_fw),
+        _code(to, backward),
+        around,
+        facts.detached,
+        facts.written,
+        _parts(facts),
+    )
 
 
-def _code(to: Describing, compiled: Any) -> dict[str, Any]:
+def _code(to: Describing, compiled: Any) -> Code:
     """One of the two: a list of inputs in, a list of outputs out."""
     graph = aot_training.graph_of(compiled)
     if graph is not None:
@@ -159,10 +170,10 @@ def _code(to: Describing, compiled: Any) -> dict[str, Any]:
     call = compilers.inductor_call(compiled)
     if call is None:
         raise Unstorable("what the backend gave has no form that can be kept")
-    return {**_inductor(to, call), "written": []}
+    return _inductor(to, call)
 
 
-def _fx(to: Describing, module: Any) -> dict[str, Any]:
+def _fx(to: Describing, module: Any) -> FxCode:
     """The source that torch.fx writes for a graph, and the objects it names."""
     held, meshes = {}, {}
     for node in module.graph.nodes:
@@ -176,34 +187,32 @@ def _fx(to: Describing, module: Any) -> dict[str, Any]:
     written = module.graph.python_code("self")
     used = names_in(compile(written.src, "<graph>", "exec", dont_inherit=True))
     names = {n: to.graph_global(value) for n, value in written.globals.items() if n in used}
-    made = {"kind": "fx", "code": written.src, "names": names}
-    return {**made, "held": held, "meshes": meshes}
+    return FxCode(written.src, names, held, meshes)
 
 
-def _inductor(to: Describing, call: Callable[..., Any]) -> dict[str, Any]:
+def _inductor(to: Describing, call: Callable[..., Any]) -> InductorCode:
     made = describe_code(call)
-    kernels = made["kernels"].items()
     extern = {}
-    for name, operation in made["extern"].items():
+    for name, operation in made.extern.items():
         if name not in REMADE and type(operation) is not types.BuiltinFunctionType:
             raise Unstorable(f"the graph calls {name} of Inductor")
         extern[name] = to.ref(REMADE.get(name, operation))
-    to.blobs |= {blob_name(data): data for data, _ in made["kernels"].values()}
+    to.blobs |= {blob_name(data): data for data, _ in made.kernels.values()}
     launches: dict[str, Any] = {}
-    for name, kernel in made["launched"].items():
+    for name, kernel in made.launched.items():
         if not _add_launch(to.blobs, launches, name, kernel):
             to.later.append(functools.partial(_add_launch, to.blobs, launches, name, kernel))
-    return {
-        "kind": "inductor",
-        "code": made["code"],
-        "kernels": {name: [blob_name(data), part] for name, (data, part) in kernels},
-        "launches": launches,
-        "aligned": made["aligned"],
-        "extern": extern,
-        "operations": made["operations"],
-        "held": made["constants"],
-        "meshes": {name: to.mesh(mesh) for name, mesh in made["meshes"].items()},
-    }
+    return InductorCode(
+        made.code,
+        {name: (blob_name(data), part) for name, (data, part) in made.kernels.items()},
+        launches,
+        made.checked,
+        made.written,
+        extern,
+        made.operations,
+        made.constants,
+        {name: to.mesh(mesh) for name, mesh in made.meshes.items()},
+    )
 
 
 def _add_launch(blobs: dict[str, bytes], launches: dict[str, Any], name: str, kernel: Any) -> bool:

@@ -8,7 +8,7 @@ loaded, with their guards, when they are first read; until then additions are ke
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable
-from typing import Any, cast
+from typing import Any
 
 from suture.compiler import abstract
 from suture.compiler.core import Trace, Value
@@ -36,16 +36,17 @@ class _OnDemand:
 
     @property
     def items(self) -> list[Any]:
-        if self._items is None:
-            self.load()
-        return cast("list[Any]", self._items)
+        found = self._items
+        return self.load() if found is None else found
 
     @items.setter
     def items(self, value: list[Any]) -> None:
         self._items = value  # type: ignore[misc]
 
-    def load(self) -> None:
-        self._items = [*self._load(), *self.added]  # type: ignore[misc]
+    def load(self) -> list[Any]:
+        found = [*self._load(), *self.added]
+        self._items = found  # type: ignore[misc]
+        return found
 
     def loaded(self) -> bool:
         """Whether somebody has asked for the items."""
@@ -116,9 +117,10 @@ class GrowingDeque(_OnDemand, Deque):
         super().__init__((), source, maxlen)
         self._items = None
 
-    def load(self) -> None:
+    def load(self) -> list[Any]:
         super().load()
         self._trim(left=False)
+        return self.items
 
     def truth(self, trace: Trace) -> bool | None:
         return bool(run_method(trace, self, "__len__").constant())

@@ -216,6 +216,12 @@ class Symbol(GraphValue):
         return symbol_method(trace, self, name, args, kwargs)
 
 
+def known_tensor(value: Value) -> Tensor:
+    """A result that is a tensor, as the caller knows."""
+    assert isinstance(value, Tensor), f"{value.describe()} is no tensor"
+    return value
+
+
 class TensorMethod(BoundMethod):
     """A bound method of a tensor, such as `x.add`."""
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NoReturn
 
 from suture.breaks import Break, tensor_methods
 from suture.compiler.core import Trace, Value
@@ -18,7 +18,7 @@ class SwitchedLeaf(Tensor):
     __slots__ = ()
 
     @property
-    def node(self) -> Any:
+    def node(self) -> NoReturn:  # type: ignore[override]
         raise Break(tensor_methods.SWITCHED_BEFORE, tensor=self.describe())
 
 

@@ -91,12 +91,12 @@ def note_input(trace: Trace, made: Tensor, plan: TensorPlan) -> None:
 def note_sizes(trace: Trace, fake: torch.Tensor, source: Source, plan: TensorPlan) -> None:
     """Remember where the symbols of an input's sizes come from."""
     for i, size in enumerate(fake.shape):
-        if isinstance(size, torch.SymInt) and not symbolic_shapes.is_ragged(size):
+        if symbolic_shapes.is_symbolic(size) and not symbolic_shapes.is_ragged(size):
             trace.numbers.number_sources.append(
                 NumberSource(source, "size", i, size, plan.marks.dynamic.get(i))
             )
     for i, stride in enumerate(fake.stride()):
-        if isinstance(stride, torch.SymInt) and not symbolic_shapes.is_ragged(stride):
+        if symbolic_shapes.is_symbolic(stride) and not symbolic_shapes.is_ragged(stride):
             trace.numbers.number_sources.append(NumberSource(source, "stride", i, stride))
     offset = fake.storage_offset()
     if isinstance(offset, torch.SymInt):

@@ -392,7 +392,7 @@ def opaque(trace: Trace, value: object, source: Source | None) -> Value:
     return Opaque(value, source if source is not None else pin(trace, value))
 
 
-def _tensor(trace: Trace, value: object, source: Source | None) -> Value:
+def _tensor(trace: Trace, value: torch.Tensor, source: Source | None) -> Value:
     if source is None:
         source = pin(trace, value, "a tensor")
     try:

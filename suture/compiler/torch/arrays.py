@@ -32,6 +32,7 @@ from suture.compiler.objects import (
 from suture.compiler.objects.array import Array, numpy_dtype
 from suture.compiler.objects.array_flat import Flat, set_flat
 from suture.compiler.objects.bound_method import BoundMethod
+from suture.compiler.objects.tensor import known_tensor
 from suture.compiler.objects.wraps import WRAPPERS
 from suture.compiler.torch.array_agreement import differs, has_other_numbers, of_one_kind
 from suture.compiler.torch.array_memory import note_position, write_array
@@ -480,7 +481,8 @@ def _to_numpy(trace: Trace, tensor: Tensor, args: list[Value], kwargs: dict[str,
     plain = not args and not kwargs and not value.requires_grad and value.device.type == "cpu"
     if not plain or value.dtype in (torch.bfloat16, torch.complex32) or value.is_conj():
         raise Break(calls.C_FUNCTION, function="Tensor.numpy")
-    return Array(abstract.add_node(trace, "call_method", "detach", [tensor], {}), is_view=True)
+    seen = known_tensor(abstract.add_node(trace, "call_method", "detach", [tensor], {}))
+    return Array(seen, is_view=True)
 
 
 @handles("from_numpy")

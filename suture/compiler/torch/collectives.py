@@ -25,6 +25,7 @@ from suture.compiler.objects import Constant, Function, List, MadeByPython, Tens
 from suture.compiler.objects.frozen import Frozen
 from suture.compiler.objects.methods import find_method, method
 from suture.compiler.objects.sequence import BuiltinMethod
+from suture.compiler.objects.tensor import known_tensor
 from suture.compiler.objects.wraps import wraps_named
 from suture.compiler.torch.wrappers import is_wrapper_class
 from suture.runtime.barriers import call_barrier
@@ -226,7 +227,7 @@ def _begin(trace: Trace, name: str, given: dict[str, Any]) -> tuple[Tensor, Valu
     called = distributed_parts.group_in_graphs(group.value)
     args.append(Constant(called) if isinstance(called, str) else group)
     real = getattr(distributed_parts.functional_operators, operator)
-    received = abstract.call_torch(trace, real, args, {})
+    received = known_tensor(abstract.call_torch(trace, real, args, {}))
     if _lies_otherwise(received.value.shape, target.value.shape):
         raise _refused(name)  # stacked, or flat: some backends take it, others say what is wrong
     return target, received

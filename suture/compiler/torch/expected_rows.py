@@ -23,6 +23,7 @@ from suture.compiler.emitting import Emitter
 from suture.compiler.graph.known_numbers import make_known
 from suture.compiler.graph.repeats import writes_after
 from suture.compiler.objects import END, Constant, List, ListIterator, Tensor
+from suture.compiler.objects.tensor import known_tensor
 from suture.compiler.torch.checks import expect_learned
 from suture.compiler.torch.optional_bodies import (
     OptionalBody,
@@ -31,6 +32,7 @@ from suture.compiler.torch.optional_bodies import (
     may_run_on_nothing,
 )
 from suture.op_effects import operation_name
+from suture.torch_private import symbolic_shapes
 
 _MOST = 64  # numbers of a mask
 
@@ -43,7 +45,9 @@ def mask_of(tensor: Any) -> torch.fx.Node | None:
     name = operation_name(node)
     plain = name == "nonzero" and len(node.args) == 1 and not node.kwargs.get("as_tuple")
     mask = node.args[0] if plain else None
-    value = mask.meta.get("example_value") if isinstance(mask, torch.fx.Node) else None
+    if not isinstance(mask, torch.fx.Node):
+        return None
+    value = mask.meta.get("example_value")
     if not isinstance(value, torch.Tensor) or value.dim() != 1 or type(value.shape[0]) is not int:
         return None
     return mask if value.shape[0] <= _MOST else None
@@ -91,8 +95,8 @@ def _holds(trace: Trace, mask: Any, truths: list[bool]) -> Any:
     found = abstract.call_torch(trace, torch.ne, [mask, Constant(0)], {})
     if not all(truths):
         device: dict[str, Value] = {"device": Constant(mask.value.device)}
-        wanted = List([Constant(truth) for truth in truths])
-        wanted = abstract.call_torch(trace, torch.tensor, [wanted], device)
+        listed = List([Constant(truth) for truth in truths])
+        wanted = abstract.call_torch(trace, torch.tensor, [listed], device)
         found = abstract.call_torch(trace, torch.eq, [found, wanted], {})
     return abstract.call_torch(trace, torch.all, [found], {})
 
@@ -109,7 +113,7 @@ def _known_rows(trace: Trace, device: torch.device, numbers: list[int]) -> tuple
     options: dict[str, Value] = {"device": Constant(device), "dtype": Constant(torch.int64)}
     listed = List([List([Constant(i) for i in numbers])])
     flat = abstract.call_torch(trace, torch.tensor, [listed], options)
-    made = abstract.add_node(trace, "call_method", "t", [flat], {})
+    made = known_tensor(abstract.add_node(trace, "call_method", "t", [flat], {}))
     rows = abstract.tensor_rows(trace, made)
     for row, number in zip(rows, numbers):
         if device.type == "cpu":
@@ -161,7 +165,7 @@ def _fills(mask: torch.fx.Node) -> bool:
         node = next(iter(node.all_input_nodes), node)
         value = node.meta.get("example_value")
         size = value.numel() if isinstance(value, torch.Tensor) else 0
-        hint = size.node.hint if isinstance(size, torch.SymInt) else size
+        hint = size.node.hint if symbolic_shapes.is_symbolic(size) else size
         largest = max(largest, hint or 0)
     return bool(count <= _FEW or largest >= count * count)
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import functools
 import operator
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import torch
@@ -144,7 +144,7 @@ def mode_operator(trace: Trace, name: str, *operands: object) -> Value | None:
 
 
 @implements(abstract.device_block)
-def device_block(trace: Trace, device: torch.device, name: str) -> Value:
+def device_block(trace: Trace, device: Value, name: str) -> Value:
     if name == "__exit__":
         pop_mode(trace)
         return Constant(None)
@@ -183,7 +183,7 @@ def _recorded(name: str, marks: str) -> Any:
     """(function, order of the operands, whether C calls) for an operator on tensors and numbers;
     None if it calls none."""
     made = [torch.zeros(()) if mark == "t" else 2 for mark in marks]
-    real = divmod if name == "divmod" else getattr(operator, name)
+    real: Callable[..., Any] = divmod if name == "divmod" else getattr(operator, name)
     with _Recorder() as listener:
         try:
             real(*made)

@@ -357,7 +357,7 @@ def _version_at_start(node: torch.fx.Node) -> int:
     return int(getattr(node.meta.get("example_value"), "version_at_start", 0))
 
 
-def _real_function(trace: Trace, variable: Value) -> Value:
+def _real_function(trace: Trace, variable: Value) -> Callable[..., Any]:
     """The function behind a value, or a partial of one, as it is outside of the region."""
     try:
         return _real_value(trace, variable)

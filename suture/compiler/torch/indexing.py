@@ -17,6 +17,7 @@ from suture.compiler.abstract import implements
 from suture.compiler.core import Trace, Value
 from suture.compiler.objects import Constant, List, Slice, Symbol, Tensor, Tuple
 from suture.compiler.objects.array import Array
+from suture.compiler.objects.tensor import known_tensor
 from suture.compiler.torch.slot_overrides import override_of_slot
 
 _WHOLE = slice(None)
@@ -104,9 +105,11 @@ def _selected(trace: Trace, tensor: Tensor, key: Any) -> Any:
             dim += 1
     part = tensor
     if any(r.is_constant() is False or r.constant() != _WHOLE for r in rest):
-        part = abstract.call_torch(trace, operator.getitem, [tensor, Tuple(rest)], {})
+        part = known_tensor(abstract.call_torch(trace, operator.getitem, [tensor, Tuple(rest)], {}))
     for dim, symbol in reversed(symbols):
-        part = abstract.call_torch(trace, torch.select, [part, Constant(dim), symbol], {})
+        part = known_tensor(
+            abstract.call_torch(trace, torch.select, [part, Constant(dim), symbol], {})
+        )
     return part
 
 

@@ -18,6 +18,7 @@ from suture.breaks import Break
 from suture.compiler import abstract
 from suture.compiler.core import Trace, Value
 from suture.compiler.objects import Tensor
+from suture.compiler.objects.tensor import known_tensor
 from suture.compiler.objects.tensor_parameter import RenewedTensor
 from suture.compiler.torch.subclasses import PLAIN
 from suture.op_effects import written_by
@@ -39,7 +40,7 @@ class _Renewed(torch.autograd.Function):
 def renewed(tensor: torch.Tensor, data: torch.Tensor) -> Any:
     """`tensor` as it is after `tensor.data = data`. A node of graphs."""
     with torch.enable_grad():
-        return _Renewed.apply(tensor, data)
+        return _Renewed.apply(tensor, data)  # type: ignore[no-untyped-call]
 
 
 @dataclass(slots=True, eq=False)
@@ -70,17 +71,17 @@ def set_data(trace: Trace, tensor: Tensor, value: Value, refused: Break) -> None
     if not isinstance(value, Tensor) or not _takes(trace, tensor, value):
         raise refused
     if tensor.source is None:
-        data = abstract.call_torch(trace, autograd_parts.data_of, [value], {})
+        data = known_tensor(abstract.call_torch(trace, autograd_parts.data_of, [value], {}))
         tensor.node, tensor.value = data.node, data.value
         return
     wants = bool(tensor.value.requires_grad)
     if wants:
         abstract.guard_history(trace, tensor)
     stop = trace.progress.step, abstract.exit_at(trace, refused) if wants else None
-    data = abstract.call_torch(trace, autograd_parts.data_of, [value], {})
+    data = known_tensor(abstract.call_torch(trace, autograd_parts.data_of, [value], {}))
     shown = data
     if wants:
-        shown = abstract.add_node(trace, "call_function", renewed, [tensor, data], {})
+        shown = known_tensor(abstract.add_node(trace, "call_function", renewed, [tensor, data], {}))
         storage = tensor_parts.storage_key(shown.value)
         trace.copied.append(_Unwritten(shown.node, storage, stop))
     trace.effects.touch(tensor)

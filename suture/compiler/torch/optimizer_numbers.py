@@ -17,6 +17,7 @@ from suture.compiler import abstract
 from suture.compiler.core import Trace, Value
 from suture.compiler.models import handles
 from suture.compiler.objects import List, Tensor
+from suture.compiler.objects.tensor import known_tensor
 from suture.torch_private import operators
 
 
@@ -27,7 +28,8 @@ def _number(trace: Trace, args: list[Value], kwargs: dict[str, Value]) -> Value:
     (given,) = args if not kwargs else kwargs.values()
     if not isinstance(given, Tensor) or not _holds_number(given.value):
         return given
-    made = abstract.add_node(trace, "call_method", "to", [given, _float64(trace)], {})
+    wide = abstract.add_node(trace, "call_method", "to", [given, _float64(trace)], {})
+    made = known_tensor(wide)
     trace.graph.numbers.add(made.node)
     return made
 

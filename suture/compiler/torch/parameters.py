@@ -22,6 +22,7 @@ from suture.compiler import abstract
 from suture.compiler.core import Trace, Value
 from suture.compiler.models import handles
 from suture.compiler.objects import Constant, GraphValue, Tensor
+from suture.compiler.objects.tensor import known_tensor
 from suture.compiler.objects.tensor_parameter import InnerLeaf, MadeLeaf, NewLeaf
 from suture.runtime.leaves import as_leaf, empty_leaf, fill_parameter_
 from suture.torch_private import tensor_parts
@@ -75,7 +76,7 @@ def _inner_leaf(trace: Trace, tensor: Tensor, refused: Break) -> None:
     plain = plain and not torch.is_inference_mode_enabled()  # there no history leads to it
     if not plain or position in trace.region.plan.by_python or len(trace.graph.levels.stack) > 1:
         raise refused
-    made = abstract.add_node(trace, "call_function", as_leaf, [tensor], {})
+    made = known_tensor(abstract.add_node(trace, "call_function", as_leaf, [tensor], {}))
     with trace.graph.fake:
         trace.graph.derivatives.keep_inside(made.value, position)
     _become(trace, tensor, InnerLeaf, made)
@@ -104,7 +105,7 @@ def make_leaf(
     refused = Break(tensor_methods.REQUIRES_GRAD_CALL, tensor=what, method="requires_grad_")
     if not _is_plain(abstract.fake_result(trace, op, target, args, plain)):
         raise refused
-    made = abstract.add_node(trace, op, target, args, plain)
+    made = known_tensor(abstract.add_node(trace, op, target, args, plain))
     make_leaf_in_place(trace, made, refused)
     return made
 
@@ -122,7 +123,7 @@ def make_parameter(trace: Trace, data: Tensor, wants: bool, refused: Break) -> M
         _note(trace, made, None, others, refused)
         return made
     _note(trace, made, data, others, refused)
-    seen = abstract.add_node(trace, "call_method", "detach", [made], {})
+    seen = known_tensor(abstract.add_node(trace, "call_method", "detach", [made], {}))
     data.node, data.value = seen.node, seen.value
     return made
 

@@ -5,12 +5,14 @@ from __future__ import annotations
 import dataclasses
 from typing import Any
 
+from torch.fx.node import Argument
+
 from suture.compiler import abstract
-from suture.compiler.core import Trace, Value
+from suture.compiler.core import Trace
 from suture.compiler.objects import Object, Tuple
 
 
-def record_proxy(trace: Trace, variable: Object) -> Value | None:
+def record_proxy(trace: Trace, variable: Object) -> Argument:
     """What stands for a record in the arguments of a node; None if the object is no record."""
     cls: Any = variable.cls
     if isinstance(variable.storage, Tuple) and hasattr(cls, "_fields"):
@@ -37,7 +39,7 @@ class _Remake:
         self.__name__ = self.__qualname__ = f"make_{cls.__name__}"
         self.__module__ = __name__
 
-    def __call__(self, *values: list[Value]) -> Any:
+    def __call__(self, *values: Any) -> Any:
         made: Any = object.__new__(self.cls)
         for name, value in zip(self.names, values):
             object.__setattr__(made, name, value)

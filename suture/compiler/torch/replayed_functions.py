@@ -12,7 +12,7 @@ from typing import Any
 import torch
 from torch.autograd.function import once_differentiable
 
-from suture.compiler.core import Value
+from suture.torch_private import autograd_parts
 
 
 @dataclass(slots=True, eq=False)
@@ -45,10 +45,10 @@ class ReplayedFunction(torch.nn.Module):
     def __reduce__(self) -> Any:
         return ReplayedFunction, (*self.bodies, self.plan)  # for Inductor's cache
 
-    def __call__(self, *flat: list[Value]) -> Any:
+    def __call__(self, *flat: Any) -> Any:
         return self.forward(*flat)  # hooks on all modules are about those of the program
 
-    def forward(self, *flat: list[Value]) -> Any:
+    def forward(self, *flat: Any) -> Any:
         count = self.plan.direct
         # autograd knows the direct tensors only: the others get no gradient
         others = [v.detach() if isinstance(v, torch.Tensor) else v for v in flat[count:]]
@@ -59,7 +59,7 @@ def _function_of(run_forward: Any, run_backward: Any, plan: Plan) -> Any:
     """The class of the Function that runs these two graphs."""
     taken = plan.direct + plan.lifted
 
-    def forward(ctx: Any, *flat: list[Value]) -> Any:
+    def forward(ctx: Any, *flat: Any) -> Any:
         values = run_forward.forward(*flat[:taken])
         outputs, held = values[: plan.outputs], values[plan.outputs :]
         ctx.save_for_backward(*held[: plan.saved])
@@ -73,7 +73,7 @@ def _function_of(run_forward: Any, run_backward: Any, plan: Plan) -> Any:
         given = [None if i is None else found[i] for i in plan.grads]
         return (*given, *[None] * ctx.others)
 
-    methods = {"forward": staticmethod(forward)}
-    if run_backward is not None:
-        methods["backward"] = staticmethod(once_differentiable(backward) if plan.once else backward)
-    return type(torch.autograd.Function)(plan.name, (torch.autograd.Function,), methods)
+    if run_backward is None:
+        return autograd_parts.function_class(plan.name, forward)
+    once = once_differentiable(backward) if plan.once else backward
+    return autograd_parts.function_class(plan.name, forward, once)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from typing import Any
 
 import torch
@@ -112,7 +113,7 @@ for _block in (
     torch.utils.checkpoint.set_checkpoint_early_stop,
     tensor_parts.nonbracketed_mutation,
 ):
-    handles(_block.__wrapped__.__code__)(_inline)
+    handles(inspect.unwrap(_block).__code__)(_inline)
 for _function in (
     torch.backends.cudnn.set_flags,
     torch.backends.mkldnn.set_flags,

@@ -24,7 +24,7 @@ from suture.compiler.torch.function_modes import mode_operator
 from suture.torch_private import tensor_parts
 
 PLAIN = (torch.Tensor, torch.nn.Parameter, torch.nn.Buffer)
-OWN_FUNCTION = torch.Tensor.__torch_function__.__func__
+OWN_FUNCTION = vars(torch.Tensor)["__torch_function__"].__func__
 DISABLED = tensor_parts.disabled_torch_function
 # Special methods that do not change what operations do, or that are looked for where they matter.
 _HARMLESS = frozenset(

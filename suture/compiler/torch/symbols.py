@@ -18,6 +18,7 @@ from suture.compiler.graph.bounds import bounds_of
 from suture.compiler.language.operators import COMPARE, real_operator, unary_operator
 from suture.compiler.objects import Constant, Symbol, Tensor, tensor
 from suture.compiler.objects import tensor as tensor_values
+from suture.compiler.objects.tensor import known_tensor
 from suture.compiler.outside.growth import is_unstable, unstable_value
 from suture.compiler.torch.float_symbols import (
     comes_from_data,
@@ -259,13 +260,14 @@ def number_from_data(trace: Trace, tensor: Tensor, method: str) -> Any:
     try:
         asked = tensor
         if dtype is torch.bool and method in ("__int__", "__index__", "__float__"):  # 1, not True
-            asked = abstract.add_node(trace, "call_method", "long", [tensor], {})
+            asked = known_tensor(abstract.add_node(trace, "call_method", "long", [tensor], {}))
         made = abstract.add_node(trace, "call_method", "item", [asked], {})
     except Break:
         return None
-    bounds = bounds_of(tensor.node) if isinstance(made, Symbol) else None
-    if bounds is not None and made.python_type() is int:
-        symbolic_shapes.constrain_range(made.value, min=int(bounds[0]), max=int(bounds[1]))
+    if isinstance(made, Symbol) and made.python_type() is int:
+        bounds = bounds_of(tensor.node)
+        if bounds is not None:
+            symbolic_shapes.constrain_range(made.value, min=int(bounds[0]), max=int(bounds[1]))
     if method == "__float__" and made.python_type() is int:
         return abstract.call_torch(trace, torch.sym_float, [made], {})
     if method in ("__int__", "__index__") and made.python_type() is float:

@@ -75,14 +75,14 @@ def is_tensor(trace: Trace, variable: object) -> bool:
 
 
 @implements(abstract.call_torch)
-def call_torch(trace: Trace, target: object, args: list[Value], kwargs: dict[str, Value]) -> Any:
+def call_torch(trace: Trace, target: object, args: list[Value], kwargs: dict[str, Value]) -> Value:
     return add_node(trace, "call_function", target, args, kwargs)
 
 
 @implements(abstract.add_node)
 def add_node(
     trace: Trace, op: str, target: Any, args: list[Value], kwargs: dict[str, Value]
-) -> Any:
+) -> Value:
     if "requires_grad" in kwargs and makes_leaf(trace, target, kwargs["requires_grad"]):
         return make_leaf(trace, op, target, args, kwargs)
     refuse_what_eager_refuses(trace, op, target, args)

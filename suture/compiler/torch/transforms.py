@@ -57,8 +57,14 @@ class Vmap:
     chunk_size: int | None
 
     def __call__(self, function: Any, values: Any) -> Any:
-        options = {"randomness": self.randomness, "chunk_size": self.chunk_size}
-        return torch.func.vmap(function, self.in_dims, self.out_dims, **options)(*values)
+        mapped = torch.func.vmap(
+            function,
+            self.in_dims,
+            self.out_dims,
+            randomness=self.randomness,
+            chunk_size=self.chunk_size,
+        )
+        return mapped(*values)
 
 
 @dataclass(frozen=True)

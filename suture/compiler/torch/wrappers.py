@@ -23,6 +23,7 @@ from suture.compiler.graph.names import TorchName
 from suture.compiler.guards.number_sources import NumberSource
 from suture.compiler.language.attributes import MISSING
 from suture.compiler.objects import Class, Tensor
+from suture.compiler.objects.tensor import known_tensor
 from suture.compiler.outside.identity import stays_same
 from suture.compiler.outside.inputs import TensorPlan, note_sizes, tensor_plan
 from suture.compiler.torch.subclasses import defined_in
@@ -190,7 +191,7 @@ def wrapper_attribute(trace: Trace, tensor: Tensor, name: str) -> Any:
     return _made_attribute(trace, tensor, name, tensor.value.__dict__[name])
 
 
-def _made_attribute(trace: Trace, tensor: Tensor, name: str, value: Value) -> Value:
+def _made_attribute(trace: Trace, tensor: Tensor, name: str, value: object) -> Value:
     if isinstance(value, torch.Tensor):
         at = (tensor.node, name)
         node = trace.graph.node("call_function", getattr, at, {}, value, counted=False)
@@ -205,7 +206,7 @@ def make_wrapper(trace: Trace, cls: Class, args: list[Value], kwargs: dict[str, 
     meet_wrapper(trace, cls.value)
     made = abstract.call_torch(trace, cls.value, args, kwargs)
     whole = isinstance(made, Tensor) and is_traceable_wrapper_subclass(made.value)
-    if not whole or made.value.requires_grad:
+    if not whole or known_tensor(made).value.requires_grad:
         given = ", ".join(a.describe() for a in args)
         name = cls.value.__name__
         raise Break(subclasses.SUBCLASS_CONSTRUCTOR, subclass=name, arguments=given)

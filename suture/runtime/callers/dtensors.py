@@ -32,7 +32,7 @@ def around_parts(run: Run, data: dict[str, Any]) -> Run:
                 given.append(arg)
                 continue
             of_part, own = numbers
-            part = arg._local_tensor
+            part = dtensor_parts.local_of(arg)
             given += (part, *_numbers(part, of_part), arg.device_mesh, *_numbers(arg, own))
         given += args[len(inputs) :]
         args.clear()
@@ -116,4 +116,4 @@ class Derivative:
             grad = grad.redistribute(grad.device_mesh, placements)
         if not grad.is_contiguous(memory_format=self.format):
             grad = grad.contiguous(memory_format=self.format)
-        return [self.local(grad._local_tensor), grad.device_mesh]
+        return [self.local(dtensor_parts.local_of(grad)), grad.device_mesh]

@@ -15,7 +15,7 @@ import torch
 from suture.runtime.callers.caller import Run
 from suture.runtime.callers.dtensors import Derivative, put_together
 from suture.runtime.callers.training import prepared
-from suture.torch_private import compilers
+from suture.torch_private import autograd_parts, compilers
 from suture.torch_private.tensor_parts import is_view
 
 
@@ -66,7 +66,8 @@ def _function(forward_code: Run, backward_code: Run, facts: dict[str, Any]) -> A
             else:
                 args.append(_shaped(grads[i], layout))
         if torch.is_grad_enabled():
-            return _Once.apply(run_backward, torch.empty(0, requires_grad=True), *args)
+            needed = torch.empty(0, requires_grad=True)
+            return _Once.apply(run_backward, needed, *args)  # type: ignore[no-untyped-call]
         ctx.maybe_clear_saved_tensors()
         return tuple(run_backward(args))
 
@@ -74,8 +75,7 @@ def _function(forward_code: Run, backward_code: Run, facts: dict[str, Any]) -> A
         made = backward_code(args)
         return made if gradients is None else gradients(made)
 
-    body = {"forward": staticmethod(forward), "backward": staticmethod(backward)}
-    return type(torch.autograd.Function)("KeptGraph", (torch.autograd.Function,), body)
+    return autograd_parts.function_class("KeptGraph", forward, backward)
 
 
 class _Once(torch.autograd.Function):

@@ -302,7 +302,7 @@ def tensor_facts(value: torch.Tensor) -> list[Any]:
         spread = dtensor_parts.identity_facts(value)
         if spread is None:
             raise Unstorable("a DTensor says more than where it is")
-        found += [spread, tensor_facts(value._local_tensor)]
+        found += [spread, tensor_facts(dtensor_parts.local_of(value))]
     return found
 
 

@@ -7,7 +7,6 @@ Adding a kind of guard is one row of `ARGUMENTS` and one example in
 from __future__ import annotations
 
 import collections
-import re
 import weakref
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -111,20 +110,14 @@ def _identified(of: GuardReading, at: int, known: Any, data: Any) -> Found:
 
 # ---- tensor
 
-_DIMS = re.compile(r"size \[(.*?)\], stride \[(.*?)\]")
-
 
 def _write_tensor(to: GuardWriting, guard: Guard) -> Any:
     assert guard.source is not None
     value = to.value(guard.source)
-    dims = _DIMS.search(repr(guard.arg))
-    if dims is None or not isinstance(value, torch.Tensor):
+    spec: _core.TensorSpec = guard.arg
+    if not isinstance(value, torch.Tensor):
         raise Unstorable("not a tensor")
-    sizes, strides = (
-        [None if one == "*" else int(one) for one in text.split(", ") if one]
-        for text in dims.groups()
-    )
-    return [compared_facts(value), sizes, strides]
+    return [compared_facts(value), list(spec.sizes), list(spec.strides)]
 
 
 def _read_tensor(of: GuardReading, at: int, data: Any) -> Found:

@@ -21,7 +21,7 @@ from suture.runtime.guards import Guards, finish
 from suture.runtime.parameters import PARAMETERS, Parameters
 from suture.runtime.points import Variant
 from suture.runtime.sources import Source, pinned, slot
-from suture.runtime.store import files, source_paths
+from suture.runtime.store import files, graph_forms, source_paths
 from suture.runtime.store.graphs import graph_from
 from suture.runtime.store.guard_arguments import ARGUMENTS
 from suture.runtime.store.literals import Unstorable
@@ -215,11 +215,11 @@ class _Reading:
         namespace = {name: self.ref(ref) for name, ref in data["names"].items()}
         if self.parameters is not None:
             namespace[PARAMETERS] = self.parameters
-        graph = data["graph"]
-        if graph is not None:
+        if data["graph"] is not None:
+            graph = graph_forms.decode(data["graph"])
             run = graph_from(self, graph)
-            statics = [self.guarded[one] for one in graph["statics"]]
-            if not all(is_aligned(self.guarded[one]) for one in graph["aligned_statics"]):
+            statics = [self.guarded[one] for one in graph.statics]
+            if not all(is_aligned(self.guarded[one]) for one in graph.aligned_statics):
                 raise Unfit("a tensor begins at another place in the memory of its GPU")
             namespace["graph"] = functools.partial(run, *statics) if statics else run
         name = data["name"]

@@ -10,7 +10,7 @@ from typing import Any
 from rich.table import Table
 
 from suture import config
-from suture.runtime.store import files
+from suture.runtime.store import files, graph_forms
 from suture.tools.cli.common import FOUND, OK, fail, out, print_json
 
 
@@ -87,10 +87,9 @@ def _show(found: list[files.Kept], arguments: argparse.Namespace) -> int:
             f"# {len(artefact['guards'])} guards, {variant['ops']} operations", markup=False
         )
         out().print(variant["source"], markup=False)
-        graph = variant["graph"] or {}
-        for part in (graph, graph.get("forward", {}), graph.get("backward", {})):
-            if "code" in part:
-                out().print(part["code"], markup=False)
+        if variant["graph"] is not None:
+            for made in graph_forms.decode(variant["graph"]).codes():
+                out().print(made.code, markup=False)
     return OK
 
 

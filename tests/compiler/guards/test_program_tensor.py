@@ -256,6 +256,16 @@ def test_symbols_beyond_five_dimensions_and_of_other_tensors():
                 assert not guards.check("text")
 
 
+def test_its_dimensions_and_its_text():
+    spec = TensorSpec(torch.zeros(3, 2), dynamic_sizes=(1,), dynamic_strides=(0,))
+    assert spec.sizes == (3, None)
+    assert spec.strides == (None, 1)
+    assert str(spec) == "Tensor float32[3, *] cpu, stride [*, 1]"
+    leaf = TensorSpec(torch.zeros((), requires_grad=True))
+    assert leaf.sizes == leaf.strides == ()
+    assert str(leaf) == "Tensor float32[] cpu, stride [], requires_grad"
+
+
 def test_repr_and_wrong_arguments():
     spec = TensorSpec(nn.Parameter(torch.zeros(3, 2)), dynamic_sizes=(1,))
     assert repr(spec) == (
