@@ -131,7 +131,11 @@ def writes_of(node: torch.fx.Node) -> tuple[Any, ...]:
     if node.op in ("placeholder", "get_attr", "output"):
         return ()
     facts = _facts_of_call(node)
-    return _anything(node).writes if facts is None else tuple(_written(node, facts))
+    if facts is None:
+        return _anything(node).writes
+    if facts.only_out and not node.kwargs:
+        return ()
+    return tuple(_written(node, facts))
 
 
 class Written(NamedTuple):
@@ -173,7 +177,8 @@ def _anything(node: torch.fx.Node) -> Effects:
 @dataclass(frozen=True, slots=True)
 class _Facts:
     """What is known of a target for all its calls. `written` are (index, name) of arguments; the
-    index is -1 for one that is given by name only."""
+    index is -1 for one that is given by name only. `only_out`: a call writes to nothing but what it
+    is given by name."""
 
     name: str
     names: tuple[str, ...]
@@ -184,6 +189,7 @@ class _Facts:
     aliases: bool
     acts: bool
     plain: Effects
+    only_out: bool
 
 
 @functools.cache
@@ -269,7 +275,8 @@ def _described(name: str, overloads: list[Any], python: Any, told: Effects = NON
     plain = Effects((), drawn, shares or told.aliases, False)
     also = _ALSO_WRITES.get(name)
     order = tuple(sorted(written))
-    return _Facts(name, names, order, also, defaults, drawn, plain.aliases, acts, plain)
+    only_out = not order and also is None and "inplace" not in names
+    return _Facts(name, names, order, also, defaults, drawn, plain.aliases, acts, plain, only_out)
 
 
 def _has_out(overload: Any) -> bool:

@@ -16,12 +16,8 @@ def source_lines(gm: torch.fx.GraphModule, limit: int = 8) -> tuple[str, ...]:
 
     More than `limit` are cut in the middle, and the cut says how many are missing.
     """
-    seen: dict[str, None] = {}
-    for node in gm.graph.nodes:
-        trace = node.stack_trace
-        if trace:
-            seen[_innermost(trace)] = None
-    found = list(seen)
+    traces = dict.fromkeys(node.stack_trace for node in gm.graph.nodes)
+    found = list(dict.fromkeys(_innermost(trace) for trace in traces if trace))
     if len(found) > limit:
         half = limit // 2
         missing = len(found) - 2 * half

@@ -139,9 +139,20 @@ class Code:
         """The source line of ``index``, None where the compiler noted none."""
         return self._positions[self.instructions[index].lasti // 2][0]
 
+    def place(self, index: int) -> tuple[str, int]:
+        """The file and the source line of ``index``; line 0 where the compiler noted none."""
+        found = self._places.get(index)
+        if found is None:
+            found = self._places[index] = (self.code.co_filename, self.line(index) or 0)
+        return found
+
     def positions(self, index: int) -> tuple[int | None, int | None, int | None, int | None]:
         """First line, last line, first column, last column (in bytes) of ``index``."""
         return self._positions[self.instructions[index].lasti // 2]
+
+    @cached_property
+    def _places(self) -> dict[int, tuple[str, int]]:
+        return {}
 
     @cached_property
     def _live_tuples(self) -> dict[int, tuple[int, ...]]:

@@ -215,10 +215,11 @@ class Frame:
     call      (step, slots) of the instruction that called it, where that is its whole work; the
               slots as they were at the start
     span      the call that it is, for the nodes made while it runs; None of the region's own
+    above     the stack of its callers as traceback prints it, if that is known and stays
     """
 
     __slots__ = (
-        "call", "code", "deliver", "fn", "generator", "handled", "ip", "locals", "resumed",
+        "above", "call", "code", "deliver", "fn", "generator", "handled", "ip", "locals", "resumed",
         "span", "stack",
     )  # fmt: skip
 
@@ -234,6 +235,7 @@ class Frame:
         self.resumed = False
         self.call: tuple[int, tuple[Any, ...]] | None = None
         self.span: Span | None = None
+        self.above: str | None = None
 
     def line(self) -> int | None:
         return self.code.line(self.ip)

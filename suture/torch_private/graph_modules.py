@@ -42,6 +42,20 @@ def name_for(graph: Any, target: Any) -> str | None:
     return known
 
 
+def call_node(
+    graph: Any, op: str, target: Any, args: tuple[Any, ...], kwargs: dict[str, Any], name: Any
+) -> Any:
+    """The node that `graph.create_node` makes. That looks through all arguments for symbolic
+    numbers first, to warn of them: in the graphs of a trace those are nodes."""
+    node = graph.create_node(op, target, (), {}, name)
+    fill = getattr(node, "_update_args_kwargs", None)  # seen in 2.13
+    if fill is not None:
+        fill(args, kwargs)
+    else:
+        node.args, node.kwargs = args, kwargs
+    return node
+
+
 _MOST_NAMES = 4096
 _names: dict[Any, str] = {}
 

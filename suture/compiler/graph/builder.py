@@ -267,7 +267,7 @@ class GraphBuilder:
             graph = self.levels.top.graph
             args, kwargs = torch.fx.map_arg((args, kwargs), self.levels.lift)
         name = graph_modules.name_for(graph, target)
-        node = graph.create_node(op, target, tuple(args), dict(kwargs), name)
+        node = graph_modules.call_node(graph, op, target, tuple(args), dict(kwargs), name)
         node.meta["example_value"] = value
         node.meta["val"] = value
         for symbol in bind_unbacked(self.shape_env, node, value):

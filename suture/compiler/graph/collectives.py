@@ -37,5 +37,7 @@ def _is_collective(node: torch.fx.Node) -> bool:
             return True
     if node.target is call_barrier:
         return True
-    values = tensor_parts.pytree.tree_leaves(node.meta.get("example_value"))
-    return any(distributed_parts.is_dtensor(value) for value in values)
+    value = node.meta.get("example_value")
+    if isinstance(value, torch.Tensor):
+        return distributed_parts.is_dtensor(value)
+    return any(map(distributed_parts.is_dtensor, tensor_parts.pytree.tree_leaves(value)))

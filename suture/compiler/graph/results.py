@@ -13,6 +13,7 @@ no derivative is recorded and no mode of torch stands between the call and its o
 
 from __future__ import annotations
 
+import functools
 from types import BuiltinFunctionType
 from typing import Any
 
@@ -34,7 +35,7 @@ class Results:
     """What operators gave in one trace."""
 
     def __init__(self) -> None:
-        self._known: dict[Any, tuple[Any, ...]] = {}
+        self._known: dict[Any, Any] = {}
         self._fit: dict[Any, bool] = {}
 
     def fits(self, func: Any) -> bool:
@@ -54,32 +55,51 @@ class Results:
         )
 
     def find(self, mode: Any, key: Any) -> Any:
-        """A new tensor like the one that was remembered; None if there is none."""
+        """A new tensor like the one that was remembered, or a tuple of such; None if there is
+        none."""
         known = self._known.get(key)
-        if known is None:
-            return None
-        size, stride, dtype, device = known
-        made = torch.empty_strided(size, stride, dtype=dtype, device="meta")
-        return mode.make(made, device)
+        if type(known) is list:
+            return tuple([_made(mode, *one) for one in known])
+        return None if known is None else _made(mode, *known)
 
     def remember(self, key: Any, args: Any, value: Any) -> None:
-        """Remember a result, if it is a tensor that `find` can make again: with memory of its own,
-        whatever the schema says (`_unsafe_view`)."""
-        if type(value) is not fake_tensors.FakeTensor or value.constant is not None:
+        """Remember a result, if it is a tensor that `find` can make again, or a tuple of such."""
+        memory = [
+            tensor_parts.storage_key(one)
+            for one in tensor_parts.pytree.tree_leaves(args)
+            if isinstance(one, torch.Tensor)
+        ]
+        if type(value) is not tuple:
+            facts = _facts_of_new(value, memory)
+            if facts is not None:
+                self._known[key] = facts
             return
-        if tensor_parts.is_view(value):
-            return
-        size, stride, offset = tuple(value.shape), value.stride(), value.storage_offset()
-        numbers = (*size, *stride, offset)
-        if offset or any(type(n) is not int for n in numbers) or not _is_plain(value):
-            return
-        if value.untyped_storage().nbytes() != span_of(size, stride) * value.element_size():
-            return
-        memory = tensor_parts.storage_key(value)
-        for one in tensor_parts.pytree.tree_leaves(args):
-            if isinstance(one, torch.Tensor) and tensor_parts.storage_key(one) == memory:
-                return
-        self._known[key] = (size, stride, value.dtype, value.fake_device)
+        found = [_facts_of_new(one, memory) for one in value]
+        if None not in found and len(set(map(tensor_parts.storage_key, value))) == len(found):
+            self._known[key] = found
+
+
+def _facts_of_new(value: Any, memory: list[int]) -> Any:
+    """What a tensor can be made again by: one with memory of its own, and not that of an argument,
+    whatever the schema says (`_unsafe_view`). None of another one."""
+    if type(value) is not fake_tensors.FakeTensor or value.constant is not None:
+        return None
+    if tensor_parts.is_view(value):
+        return None
+    size, stride, offset = tuple(value.shape), value.stride(), value.storage_offset()
+    numbers = (*size, *stride, offset)
+    if offset or any(type(n) is not int for n in numbers) or not _is_plain(value):
+        return None
+    if value.untyped_storage().nbytes() != span_of(size, stride) * value.element_size():
+        return None
+    if tensor_parts.storage_key(value) in memory:
+        return None
+    return size, stride, value.dtype, value.fake_device
+
+
+def _made(mode: Any, size: Any, stride: Any, dtype: Any, device: Any) -> Any:
+    made = torch.empty_strided(size, stride, dtype=dtype, device="meta")
+    return mode.make(made, device)
 
 
 class Views(Results):
@@ -165,7 +185,12 @@ def only_computes(func: Any) -> bool:
     """Whether an operator writes to nothing and looks at no data, whatever it gives."""
     if func is operators.device_of:
         return True
-    if not isinstance(func, operators.OpOverload) or func.namespace not in ("aten", "prims"):
+    return isinstance(func, operators.OpOverload) and _only_computes(func)
+
+
+@functools.lru_cache(maxsize=4096)
+def _only_computes(func: Any) -> bool:
+    if func.namespace not in ("aten", "prims"):
         return False
     if operators.schema_of(func).is_mutable:
         return False
@@ -180,10 +205,23 @@ def span_of(size: tuple[int, ...], stride: tuple[int, ...]) -> int:
 
 
 def _fits(func: Any) -> bool:
+    return len(_new_tensors(func)) == 1
+
+
+@functools.lru_cache(maxsize=4096)
+def gives_several(func: Any) -> bool:
+    """Whether an operator gives several new tensors, as attention does, and draws no numbers."""
+    return len(_new_tensors(func)) > 1 and torch.Tag.nondeterministic_seeded not in func.tags
+
+
+def _new_tensors(func: Any) -> list[Any]:
+    """What the schema of an operator says of its results, if it does no more than to compute them,
+    and they are new tensors; else nothing."""
     if not only_computes(func) or func.namespace != "aten":
-        return False
-    returns = operators.schema_of(func).returns
-    return len(returns) == 1 and str(returns[0].type) == "Tensor" and not returns[0].alias_info
+        return []
+    returns = list(operators.schema_of(func).returns)
+    new = all(str(one.type) == "Tensor" and not one.alias_info for one in returns)
+    return returns if new else []
 
 
 def _is_view_operator(func: Any) -> bool:

@@ -18,8 +18,15 @@ _IN_ORDER = (
 def is_caught(trace: Trace, frame: Frame, inst: Instruction) -> bool:
     """Whether code of the program runs if `inst` of `frame` raises: an `except` or `finally`, or a
     manager that is not torch's, in a frame of the region."""
-    outer = [(f, f.code.instructions[max(f.ip - 1, 0)]) for f in trace.frames if f is not frame]
-    return any(_catches(f, at) for f, at in ((frame, inst), *outer))
+    if inst.handler is not None and _catches(frame, inst):
+        return True
+    for outer in trace.frames:
+        if outer is frame:
+            continue
+        at = outer.code.instructions[max(outer.ip - 1, 0)]
+        if at.handler is not None and _catches(outer, at):
+            return True
+    return False
 
 
 def _catches(frame: Frame, inst: Instruction) -> bool:

@@ -12,16 +12,20 @@ def where_now(trace: Trace) -> tuple[str, int] | None:
     if not trace.frames:
         return None
     frame = trace.frames[-1]
-    return frame.code.code.co_filename, frame.line() or 0
+    return frame.code.place(frame.ip)
 
 
 def stack_trace(trace: Trace) -> str:
     """The stack as traceback prints it."""
-    out = []
-    for frame in trace.frames:
-        at = frame.ip if frame is trace.frames[-1] else frame.ip - 1
-        out.append(line_text(frame.code, at))
-    return "".join(out)
+    if not trace.frames:
+        return ""
+    inner = trace.frames[-1]
+    above = inner.above
+    if above is None:
+        above = "".join(line_text(f.code, f.ip - 1) for f in trace.frames if f is not inner)
+        if inner.generator is None:  # the frames below stand where they are until it has returned
+            inner.above = above
+    return above + line_text(inner.code, inner.ip)
 
 
 def span_now(trace: Trace) -> Span | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import types
+from collections import OrderedDict
 from typing import Any
 
 import torch
@@ -14,7 +15,9 @@ from suture.compiler import abstract
 from suture.compiler.core import Trace, Value
 from suture.compiler.language.attributes import MISSING, instance_value
 from suture.compiler.models import handles
-from suture.compiler.objects import Constant, Dict, Function, Object
+from suture.compiler.objects import Constant, Dict, Function, Object, ordered_dict
+from suture.compiler.objects.hook_table import HookTable, is_hook_table
+from suture.compiler.objects.lookup import has_plain_keys, is_builtin_method
 from suture.compiler.outside.identity import is_same
 from suture.compiler.outside.namespaces import load_global
 from suture.runtime import sharded
@@ -175,13 +178,47 @@ def _refuse_moving_hooks(trace: Trace, module: Object) -> None:
 def _is_plain(trace: Trace, module: Object) -> bool:
     """No hooks, not compiled on its own: what Module._call_impl tests first."""
     compiled = instance_value(trace, module, "_compiled_call_impl")
-    if compiled is MISSING:
+    if compiled is MISSING and not _of_class_compiled_never(trace, module.cls):
         compiled = abstract.getattr(trace, module, "_compiled_call_impl")
-    if not is_same(trace, compiled, Constant(None)):
+    if compiled is not MISSING and not is_same(trace, compiled, Constant(None)):
         return False
-    tables = [instance_value(trace, module, name) for name in _HOOKS]
-    tables += _global_tables(trace)
-    return all(isinstance(t, Dict) and not t.truth(trace) for t in tables)
+    tables = _empty_tables(trace, module)
+    if tables is None:
+        tables = [instance_value(trace, module, name) for name in _HOOKS]
+    return all(isinstance(t, Dict) and not t.truth(trace) for t in tables + _global_tables(trace))
+
+
+def _of_class_compiled_never(trace: Trace, cls: type) -> bool:
+    """Whether the class says None for all modules of it that hold nothing of their own."""
+    asked = abstract.type_lookup(trace, cls, "__getattribute__")
+    plain = is_builtin_method(asked, "__getattribute__")
+    return plain and abstract.type_lookup(trace, cls, "_compiled_call_impl") is None
+
+
+def _empty_tables(trace: Trace, module: Object) -> list[Value] | None:
+    """The tables of hooks that a module holds, as `instance_value` gives them, if all are empty and
+    none was met before; else None."""
+    real, outside = module.value, trace.outside
+    if not isinstance(real, torch.nn.Module) or module.attrs or trace.effects.globals:
+        return None
+    held = object.__getattribute__(real, "__dict__")
+    known = outside.known.get(id(held))
+    if (known is not None and known[1].changed) or not has_plain_keys(held):
+        return None
+    tables = [held.get(name) for name in _HOOKS]
+    if len({id(table) for table in tables if id(table) not in outside.known}) < len(_HOOKS):
+        return None
+    if any(type(t) is not OrderedDict or t or abstract.changed_owner(trace, t) for t in tables):
+        return None
+    made: list[Value] = []
+    for name, table in zip(_HOOKS, tables):
+        source = module.known_source.instance_dict().item(name)
+        trace.guards.add(source, "type", OrderedDict)
+        kind = HookTable if is_hook_table(table, source) else ordered_dict.OrderedDict
+        value = kind(None, source, table)
+        outside.known[id(table)] = (table, value)
+        made.append(value)
+    return made
 
 
 def _global_tables(trace: Trace) -> list[Value]:

@@ -294,6 +294,10 @@ class History:
         seen.add(form)
         return len(seen) > most
 
+    def is_resumed(self) -> bool:
+        """Whether the point is inside of a function: there `is_unstable` may be true."""
+        return self._resumed
+
     def is_made_anew(self, path: str, cls: type, name: str) -> bool:
         """Whether objects at `path` were of more than a few classes of one qualified name, of which
         `cls` is the last: each call makes another one."""

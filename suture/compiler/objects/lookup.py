@@ -62,6 +62,7 @@ _DICT_OFFSET = type.__dict__["__dictoffset__"].__get__
 _QUALNAME = type.__dict__["__qualname__"].__get__
 _MRO = type.__dict__["__mro__"].__get__
 _CONTENTS = type.__dict__["__dict__"].__get__
+_TEXTS = {str}
 
 
 def find_in_mro(cls: type, name: str) -> Any:
@@ -94,7 +95,8 @@ def dict_of(value: Any) -> dict[Any, Any] | None:
 
 def has_plain_keys(table: Any) -> bool:
     """Whether all keys of a namespace are texts: with another one a lookup may run its `__eq__`."""
-    return all(issubclass(kind, str) for kind in set(map(type, table)))
+    kinds = set(map(type, table))
+    return kinds == _TEXTS or all(issubclass(kind, str) for kind in kinds)
 
 
 def static_attribute(value: Any, name: str) -> Any:

@@ -28,7 +28,7 @@ def is_unstable(
 ) -> bool:
     """Whether what is there takes another form each time the region is reached, so that the
     region had better know nothing of it. A break would be an error: then it is known."""
-    if source is None or trace.region.whole:
+    if source is None or trace.region.whole or not trace.region.history.is_resumed():
         return False
     return bool(trace.region.history.is_unstable(source.path(), form, most))
 
