@@ -464,9 +464,30 @@ def container_attribute(trace: Trace, obj: Value, name: str) -> Value:
         raise Break(objects.UNKNOWN_ATTRIBUTE, object=obj.describe(), attribute=name)
     if raw is not MISSING:
         return BuiltinMethod(obj, name)
+    if obj.source is not None and has_dict(kind):
+        held = _held_by_container(trace, obj, name)
+        if held is not MISSING:
+            return held
     return abstract.raise_(
         trace, AttributeError, f"'{type_name(kind)}' object has no attribute '{name}'"
     )
+
+
+def _held_by_container(trace: Trace, obj: Any, name: str) -> Any:
+    """What a container from outside that takes attributes (an OrderedDict) holds under `name`;
+    MISSING if nothing. The region itself has set none: Python does that."""
+    for real, value in list(trace.outside.known.values()):
+        if value is not obj:
+            continue
+        table = object.__getattribute__(real, "__dict__")
+        if not has_plain_keys(table):  # a lookup may run the `__eq__` of a key
+            raise _unknown(obj, name)
+        source = obj.source.instance_dict()
+        if name in table:
+            return abstract.wrap(trace, table[name], source.item(name))
+        trace.guards.add(source, "no_key", name)
+        return MISSING
+    raise _unknown(obj, name)
 
 
 @implements(abstract.method)
