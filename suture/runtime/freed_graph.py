@@ -16,10 +16,10 @@ _TWICE = (
 
 
 class _Freed(torch.autograd.Function):
-    """Gives a tensor with an autograd graph that raises."""
+    """Gives a tensor with an autograd graph that raises, above whatever it was computed from."""
 
     @staticmethod
-    def forward(ctx: Any, leaf: torch.Tensor, like: torch.Tensor) -> torch.Tensor:
+    def forward(ctx: Any, like: torch.Tensor, *above: torch.Tensor) -> torch.Tensor:
         still = [0] * like.dim()  # of one element, however large: its memory is replaced
         return torch.empty_strided(like.shape, still, dtype=like.dtype, device=like.device)
 
@@ -33,9 +33,11 @@ def _leaf() -> torch.Tensor:
     return torch.zeros((), requires_grad=True)
 
 
-def with_freed_graph(numbers: torch.Tensor) -> torch.Tensor:
-    """A tensor on the same memory whose autograd graph is freed."""
+def with_freed_graph(numbers: torch.Tensor, *above: torch.Tensor) -> torch.Tensor:
+    """A tensor on the same memory whose autograd graph is freed. `above` are the leaves and other
+    such tensors that it was computed from: a derivative with respect to these raises, one with
+    respect to anything else finds no way there."""
     with torch.enable_grad():
-        made: torch.Tensor = _Freed.apply(_leaf(), numbers)  # type: ignore[no-untyped-call]
+        made: torch.Tensor = _Freed.apply(numbers, _leaf(), *above)  # type: ignore[no-untyped-call]
     made.data = numbers
     return made

@@ -118,6 +118,10 @@ class Derivatives:
             return False
         return self._leads_to_freed(value.grad_fn)
 
+    def nodes_behind(self, value: torch.Tensor) -> list[Any]:
+        """The nodes of autograd that a tensor was computed through, its own first."""
+        return _above([value.grad_fn])
+
     def _leads_to_freed(self, start: Any) -> bool:
         ends: dict[Any, bool] = {}
         for node in reversed(_above([start])):  # those that a node leads to stand behind it

@@ -261,6 +261,31 @@ def test_what_a_loss_came_from_can_be_gone_through_no_more():
     assert messages[0] == messages[1]
 
 
+def test_a_derivative_of_what_is_freed_raises_where_the_engine_comes_through_it():
+    def fn(x, w, z):
+        y = x.exp()
+        v = (y.sin() * w).square()
+        loss = v.sum()
+        loss.backward()
+        return y, v, loss
+
+    told = []
+    for call in (fn, suture.compile(fn, backend="eager")):
+        x, w, z = leaf(3), leaf(3, seed=1), leaf(3, seed=2)
+        y, v, loss = call(x, w, z)
+        pairs = [(loss, x), (loss, w), (loss, y), (loss, z), (v, w), (v, y), (y, x), (y, w), (y, z)]
+        told.append([_derivative(2 * of.sum(), by) for of, by in pairs])
+    assert told[0] == told[1]
+    assert [i for i, one in enumerate(told[0]) if one is None] == [3, 7, 8]
+
+
+def _derivative(of, by):
+    try:
+        return torch.autograd.grad(of, by, allow_unused=True, retain_graph=True)[0]
+    except RuntimeError as error:
+        return str(error)
+
+
 def test_two_that_share_memory_are_left_to_the_engine():
     def fn(x):
         y = x.exp()
