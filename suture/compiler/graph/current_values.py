@@ -32,7 +32,7 @@ def current_number(
         return None  # the program will raise it by itself, if it comes to that
 
 
-class _WithoutDraws(tensor_parts.TorchDispatchMode):
+class _WithoutDraws(tensor_parts.TorchDispatchMode):  # type: ignore[misc]
     """Refuses operations that draw random numbers, before they have drawn any."""
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:

@@ -16,7 +16,7 @@ def valid_name(path: str) -> str:
 
 
 @dataclass(frozen=True)
-class TorchName(fake_tensors.TorchSource):
+class TorchName(fake_tensors.TorchSource):  # type: ignore[misc]
     """One of our sources as torch's shape environment wants to see it: a name."""
 
     path: str

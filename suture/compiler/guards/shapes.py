@@ -348,7 +348,7 @@ def compile_expression(expr: Any, index: dict[Any, int]) -> list[int]:
     raise NotInteger
 
 
-class _Text(symbolic_shapes.PythonPrinter):
+class _Text(symbolic_shapes.PythonPrinter):  # type: ignore[misc]
     """Prints an expression with its symbols as sources."""
 
     def __init__(self, names: dict[Any, str]) -> None:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import types
+from collections.abc import Callable
 from typing import Any
 
 from suture.compiler import abstract
@@ -37,11 +39,15 @@ def _getenv(trace: Trace, args: list[Value], kwargs: dict[str, Value]) -> Value:
     return environment_value(trace, name, default)
 
 
-def _environment_method(method: Any) -> Any:
-    """A method that all mappings share: the environment is asked here, others are traced."""
+Model = Callable[[Trace, list[Value], dict[str, Value]], Value]
 
-    def register(fn: Any) -> Any:
-        def handler(trace: Trace, args: Any, kwargs: Any) -> Any:
+
+def _environment_method(method: Callable[..., Any]) -> Callable[[Model], Model]:
+    """A method that all mappings share: the environment is asked here, others are traced."""
+    assert isinstance(method, types.FunctionType)  # it is written in Python
+
+    def register(fn: Model) -> Model:
+        def handler(trace: Trace, args: list[Value], kwargs: dict[str, Value]) -> Value:
             if isinstance(args[0], Object) and args[0].value is os.environ:
                 return fn(trace, args, kwargs)
             return abstract.inline(

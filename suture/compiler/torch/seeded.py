@@ -10,7 +10,7 @@ from suture.op_effects import draws
 from suture.torch_private.tensor_parts import TorchDispatchMode
 
 
-class NotesSeeded(TorchDispatchMode):
+class NotesSeeded(TorchDispatchMode):  # type: ignore[misc]
     """Notes whether an operation draws random numbers."""
 
     def __init__(self) -> None:
