@@ -164,6 +164,11 @@ extern PyMethodDef suture_choice_methods[];
 int suture_begin_compiled(suture_thread *thread);
 extern PyMethodDef suture_outermost_methods[];
 
+/* iterators.c */
+/* 0, or -1 with an error set. */
+int suture_iterators_init(void);
+extern PyMethodDef suture_iterator_methods[];
+
 /* synthetic_frames.c */
 extern PyTypeObject suture_synthetic_frames_type;
 

@@ -3,6 +3,8 @@
 #include "guards.h"
 #include "core.h"
 
+#include <string.h>
+
 #define SMALL 16 /* labels and symbols that fit on the C stack */
 
 static int
@@ -51,12 +53,18 @@ run_all(Run *run)
 static int
 run_with_values(Run *run)
 {
-    PyObject *values[SMALL] = {NULL};
-    Symbol symbols[SMALL] = {{0}};
+    PyObject *values[SMALL];
+    Symbol symbols[SMALL];
     size_t n_values = (size_t)run->program->n_labels, n_symbols = (size_t)run->program->n_symbols;
     run->values = n_values <= SMALL ? values : PyMem_Calloc(n_values, sizeof *values);
     run->symbols = n_symbols <= SMALL ? symbols : PyMem_Calloc(n_symbols, sizeof *symbols);
     int result = -1;
+    if (run->values == values) { /* most programs have a few: no more than these are cleared */
+        memset(values, 0, n_values * sizeof *values);
+    }
+    if (run->symbols == symbols) {
+        memset(symbols, 0, n_symbols * sizeof *symbols);
+    }
     if (run->values && run->symbols) {
         result = run_all(run);
     } else {

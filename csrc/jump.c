@@ -7,6 +7,7 @@
 
 #define KEPT_CAPACITY 24
 #define KEPT_JUMPS 16
+#define LEAVE_PARAMETERS 6
 
 typedef struct {
     PyObject_VAR_HEAD /* ob_size: number of state values */
@@ -164,18 +165,63 @@ check_leave(PyObject *function, PyObject *exc, PyObject *handled)
     return 0;
 }
 
-static PyObject *
-leave(PyObject *Py_UNUSED(module), PyObject *args, PyObject *kwargs)
+/* The index of a parameter of leave() (borrowed, a str), or -1. */
+static int
+leave_parameter(PyObject *name)
 {
-    static char *names[] = {"offset", "locals", "stack", "function", "exc", "handled", NULL};
-    Py_ssize_t offset;
-    PyObject *locals, *stack, *function = Py_None, *exc = Py_None, *handled = NULL;
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "nO!O!|OOO:leave", names, &offset, &PyTuple_Type,
-                                     &locals, &PyTuple_Type, &stack, &function, &exc, &handled)) {
+    static const char *const names[] = {"offset", "locals", "stack", "function", "exc", "handled"};
+    for (int i = 0; i < LEAVE_PARAMETERS; i++) {
+        if (PyUnicode_CompareWithASCIIString(name, names[i]) == 0) {
+            return i;
+        }
+    }
+    return -1;
+}
+
+/* Sorts what leave() was called with into `given` (borrowed references, NULL for not given). 0, or
+ * -1 with an error set. Arguments borrowed. */
+static int
+leave_arguments(PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames, PyObject **given)
+{
+    Py_ssize_t nkw = kwnames == NULL ? 0 : PyTuple_GET_SIZE(kwnames);
+    if (nargs > LEAVE_PARAMETERS) {
+        PyErr_Format(PyExc_TypeError, "leave() takes at most 6 arguments, %zd were given", nargs);
+        return -1;
+    }
+    for (Py_ssize_t i = 0; i < nargs; i++) {
+        given[i] = args[i];
+    }
+    for (Py_ssize_t k = 0; k < nkw; k++) {
+        int i = leave_parameter(PyTuple_GET_ITEM(kwnames, k));
+        if (i < 0 || given[i] != NULL) {
+            PyErr_Format(PyExc_TypeError, "leave() got an unexpected argument %R",
+                         PyTuple_GET_ITEM(kwnames, k));
+            return -1;
+        }
+        given[i] = args[nargs + k];
+    }
+    if (given[0] == NULL || given[1] == NULL || given[2] == NULL || !PyTuple_Check(given[1]) ||
+        !PyTuple_Check(given[2])) {
+        PyErr_SetString(PyExc_TypeError, "leave() needs an offset and two tuples");
+        return -1;
+    }
+    return 0;
+}
+
+static PyObject *
+leave(PyObject *Py_UNUSED(module), PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames)
+{
+    PyObject *given[LEAVE_PARAMETERS] = {NULL};
+    if (leave_arguments(args, nargs, kwnames, given) < 0) {
         return NULL;
     }
-    function = function == Py_None ? NULL : function;
-    exc = exc == Py_None ? NULL : exc;
+    Py_ssize_t offset = PyNumber_AsSsize_t(given[0], PyExc_OverflowError);
+    if (offset == -1 && PyErr_Occurred()) {
+        return NULL;
+    }
+    PyObject *locals = given[1], *stack = given[2], *handled = given[5];
+    PyObject *function = given[3] == Py_None ? NULL : given[3];
+    PyObject *exc = given[4] == Py_None ? NULL : given[4];
     if (check_leave(function, exc, handled) < 0) {
         return NULL;
     }
@@ -236,6 +282,6 @@ PyTypeObject suture_leave_type = {
 
 PyMethodDef suture_jump_methods[] = {
     {"jump", (PyCFunction)(void (*)(void))jump, METH_FASTCALL, jump_doc},
-    {"leave", (PyCFunction)(void (*)(void))leave, METH_VARARGS | METH_KEYWORDS, leave_doc},
+    {"leave", (PyCFunction)(void (*)(void))leave, METH_FASTCALL | METH_KEYWORDS, leave_doc},
     {NULL, NULL, 0, NULL},
 };

@@ -206,6 +206,19 @@ class Compiled:
 def current_context() -> Any:
     """The context of the compiled code that runs on this thread, or None."""
 
+# Iterators of loops. Nothing is consumed, and no code of the program runs.
+
+def coming_of(iterator: Any, /) -> int:
+    """How many elements an iterator counts as still to come; -1 where it does not count. It tells
+    the turns of a loop apart before more is read, and says nothing of what the elements are."""
+
+def dict_of(iterator: Any, /) -> Any:
+    """The dict an iterator goes over; None once it is through."""
+
+def left_of(iterator: Any, /) -> int | None:
+    """How many of its dict's keys, counted from the end, an iterator has before it. -1: it is
+    through; None: the dict has got other keys since it was made."""
+
 # The hook.
 
 def set_frame_callback(

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import ast
 import collections
-import gc
 import itertools
-import operator
 import sys
 from typing import Any
+
+from suture._core import coming_of, dict_of, left_of
 
 
 def sequence_of(iterator: Any) -> Any:
@@ -60,39 +60,6 @@ def _told_by(iterator: Any) -> tuple[Any, Any]:
     return told if isinstance(told, tuple) else (told, 1)
 
 
-def dict_of(iterator: Any) -> Any:
-    """The dict an iterator goes over; None once it is through."""
-    return next((held for held in gc.get_referents(iterator) if isinstance(held, dict)), None)
-
-
-def left_of(iterator: Any) -> int | None:
-    """How many of its dict's keys, counted from the end, an iterator has before it. -1: it is
-    through; None: the dict has got other keys since it was made."""
-    of = dict_of(iterator)
-    if of is None:
-        return -1
-    what = OF_DICTS[type(iterator)]
-    left, whole = sequence_of(iterator), list(getattr(dict, what)(of))
-    at = len(whole) - len(left)
-    tail = whole[at:] if at >= 0 else []
-    if what == "items":  # whose pairs are made anew each time
-        left, tail = [part for pair in left for part in pair], [p for pair in tail for p in pair]
-    same = len(left) == len(tail) and all(map(operator.is_, left, tail))
-    return len(whole) - at if same else None
-
-
-def coming_of(iterator: Any) -> int:
-    """How many elements an iterator counts as still to come; -1 where it does not count. It tells
-    the turns of a loop apart before more is read, and says nothing of what the elements are."""
-    while type(iterator) in ALONE:
-        inners = iterator.__reduce__()[1]
-        if not inners:
-            return -1
-        iterator = inners[0]
-    counts = type(iterator) in SEQUENCES or type(iterator) in OF_DICTS
-    return iterator.__length_hint__() if counts else -1
-
-
 def rest_of_range(iterator: Any) -> range:
     """What is left of a range iterator."""
     rest = sequence_of(iterator)[position_of(iterator) :]
@@ -122,6 +89,10 @@ OF_DICTS = {type(iter(getattr({}, what)())): what for what in ("keys", "values",
 # Classes that have no name in any module, by names of ours.
 NAMES = {f"{kind.__name__}_type": kind for kind in (*SEQUENCES, *OF_DICTS)}
 globals().update(NAMES)
+
+
+# Read by the core: other turns of the same loop, in each of which they are asked, end at the first.
+IN_CORE = (coming_of, dict_of, left_of)
 
 
 # ---- what variants call

@@ -18,7 +18,7 @@ from suture.errors import InternalError, SutureError
 from suture.members import Members
 from suture.runtime import agreement, sharded, torch_state
 from suture.runtime.binding import copy_function, follow
-from suture.runtime.branches import Branches
+from suture.runtime.branches import Branches, Position
 from suture.runtime.builtins_check import builtins_replaced
 from suture.runtime.chain import Chain, chain_key, entry_chain, resumed_chain, where
 from suture.runtime.fallbacks import fallback_for
@@ -48,6 +48,7 @@ class Unit:
         self.empty_regions = 0  # regions without an operation; -1 once there was one with some
         self.small_graph_time = 0.0  # seconds, by the backend, for graphs after breaks
         self.optional_bodies = 0  # in its graphs: the program may skip them
+        self.yields: set[Position] = set()  # those that were reported
         self.called = False  # under a stance that does not compile the first call
         self.twins: dict[Any, Unit] = {}  # the same with other backends
         self.own: Unit | None = None  # whose twin this is
@@ -197,6 +198,7 @@ class Unit:
         self.branches = Branches()
         self.small_graph_time = 0.0
         self.optional_bodies = 0
+        self.yields.clear()
         self.called = self.own is not None
         for point in list(self.points.values()):
             for variant in list(point.data.variants):

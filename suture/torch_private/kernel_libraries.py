@@ -8,7 +8,6 @@ are many kernels. Where such a library fails its kernels are compiled as Inducto
 
 from __future__ import annotations
 
-import contextlib
 import functools
 import logging
 import re
@@ -18,6 +17,7 @@ from dataclasses import dataclass, field
 from types import ModuleType
 from typing import Any
 
+from suture.torch_private.replacement import Replacement
 from suture.torch_private.table import Topic, is_missing
 
 NAMES = Topic(
@@ -34,30 +34,10 @@ _MOST = 16  # kernels of one library
 _PREFIX = "#include <torch/csrc/inductor/cpp_prefix.h>"
 
 
-@contextlib.contextmanager
-def together() -> Iterator[None]:
-    """Meanwhile Inductor compiles the kernels of one graph together. Belongs to the whole process,
-    and may be nested. Inductor is imported if it is not yet."""
-    compiling = NAMES.get("compiling")
-    with _lock:
-        known = bool(_before) or (not is_missing(compiling) and _is_as_known(compiling))
-        if known and not _before:
-            _before.extend(_replaced(compiling.AsyncCompile))
-        _inside.append(known)
-    try:
-        yield
-    finally:
-        with _lock:
-            _inside.remove(known)
-            if _before and True not in _inside:
-                asynchronous = compiling.AsyncCompile
-                asynchronous.cpp_pybinding, asynchronous.wait = _before
-                _before.clear()
-
-
-_lock = threading.Lock()
-_inside: list[bool] = []  # one for each block that is open: whether it needs the other methods
-_before: list[Callable[..., Any]] = []  # torch's methods while others stand there
+def together() -> Replacement:
+    """In a block of it Inductor compiles the kernels of one graph together. Belongs to the whole
+    process, and may be nested. Inductor is imported if it is not yet."""
+    return _TOGETHER
 
 
 def _is_as_known(compiling: Any) -> bool:
@@ -74,8 +54,12 @@ def _is_as_known(compiling: Any) -> bool:
     )
 
 
-def _replaced(asynchronous: Any) -> tuple[Callable[..., Any], Callable[..., Any]]:
-    """Put methods that collect kernels in place of torch's, which are given back."""
+def _collecting() -> tuple[Any, dict[str, Any]] | None:
+    """The class whose methods hand kernels over, and methods that collect them."""
+    compiling = NAMES.get("compiling")
+    if is_missing(compiling) or not _is_as_known(compiling):
+        return None
+    asynchronous = compiling.AsyncCompile
     before = asynchronous.cpp_pybinding, asynchronous.wait
 
     def cpp_pybinding(self: Any, argtypes: list[str], source_code: str) -> Any:
@@ -91,8 +75,10 @@ def _replaced(asynchronous: Any) -> tuple[Callable[..., Any], Callable[..., Any]
                     scope[name] = value.result()
         return before[1](self, scope)
 
-    asynchronous.cpp_pybinding, asynchronous.wait = cpp_pybinding, wait
-    return before
+    return asynchronous, {"cpp_pybinding": cpp_pybinding, "wait": wait}
+
+
+_TOGETHER = Replacement(_collecting)
 
 
 def _may_be_put_together(source: str) -> bool:

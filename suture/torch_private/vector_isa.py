@@ -15,6 +15,7 @@ import threading
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from suture.torch_private.replacement import Replacement
 from suture.torch_private.table import Topic, is_missing
 
 NAMES = Topic(
@@ -29,29 +30,21 @@ NAMES = Topic(
 )
 
 
-@contextlib.contextmanager
-def first_alone() -> Iterator[None]:
-    """Meanwhile Inductor tries no more instruction sets than it takes to find the one it uses.
-    Which one that is stays the same. Belongs to the whole process, and may be nested."""
+def first_alone() -> Replacement:
+    """In a block of it Inductor tries no more instruction sets than it takes to find the one it
+    uses. Which one that is stays the same. Belongs to the whole process, and may be nested."""
+    return _FIRST_ALONE
+
+
+def _one_by_one() -> tuple[Any, dict[str, Any]] | None:
+    """The module that tries instruction sets, and what stands for its function."""
     isas = NAMES.get("isas")
-    with _lock:
-        known = bool(_before) or (not is_missing(isas) and _is_as_known(isas))
-        if known and not _before:
-            _before.append(isas.valid_vec_isa_list)
-            isas.valid_vec_isa_list = _stopping_early(isas, isas.valid_vec_isa_list)
-        _inside.append(known)
-    try:
-        yield
-    finally:
-        with _lock:
-            _inside.remove(known)
-            if _before and True not in _inside:
-                isas.valid_vec_isa_list = _before.pop()
+    if is_missing(isas) or not _is_as_known(isas):
+        return None
+    return isas, {"valid_vec_isa_list": _stopping_early(isas, isas.valid_vec_isa_list)}
 
 
-_lock = threading.Lock()
-_inside: list[bool] = []  # one for each block that is open: whether it needs the other function
-_before: list[Callable[[], list[Any]]] = []  # torch's function while another one stands there
+_FIRST_ALONE = Replacement(_one_by_one)
 
 
 def _is_as_known(isas: Any) -> bool:

@@ -285,6 +285,19 @@ def test_leave_without_a_function_belongs_to_generators():
     for wrong in ((0, (), (), 3), (0, (), (), None, 3), (0, (), (), None, None, 3), (0, [], ())):
         with pytest.raises(TypeError):
             core.leave(*wrong)
+    for wrong, named in (
+        ((), {"offset": 0}),
+        ((0, (), ()), {"stack": ()}),
+        ((0, (), ()), {"of": 1}),
+    ):
+        with pytest.raises(TypeError):
+            core.leave(*wrong, **named)
+    with pytest.raises(OverflowError):
+        core.leave(1 << 80, (), ())
+    with pytest.raises(TypeError, match="at most"):
+        core.leave(0, (), (), None, None, None, None)
+    left = core.leave(stack=(1,), locals=(2,), offset=4)
+    assert (left.offset, left.locals, left.stack, left.function) == (4, (2,), (1,), None)
 
 
 def test_points_are_collected():

@@ -115,6 +115,32 @@ def leaves(value):
         core.run_point(answering(lambda v: core.leave(at, (v,), (), simple)), value)
 
 
+def reads_iterators(value):
+    of = {"a": value, "b": value}
+    for iterator in (
+        iter(of.items()),
+        iter(of),
+        enumerate([value]),
+        zip(),
+        zip([value], of),
+        value,
+    ):
+        assert core.coming_of(iterator) in (2, 1, -1)
+        assert core.dict_of(iterator) in (of, None)
+        assert core.left_of(iterator) in (2, -1)
+    changed = iter(of.values())
+    of["c"] = value
+    with pytest.raises(RuntimeError):
+        core.left_of(changed)
+
+
+def leaves_by_name(value):
+    core.leave(0, (value,), stack=(value,), handled=ValueError(value), exc=None)
+    for wrong in ({"locals": (value,)}, {"other": value}, {"exc": value}):
+        with pytest.raises(TypeError):
+            core.leave(0, (value,), (value,), **wrong)
+
+
 def compiled(value):
     fn = core.Compiled(target, answering(lambda *state: state), value)
     fn(value, value, value, k=value, z=value)
@@ -175,6 +201,8 @@ ACTIONS = [
     jumps,
     misses,
     leaves,
+    leaves_by_name,
+    reads_iterators,
     compiled,
     hooked,
     hooked_generator,

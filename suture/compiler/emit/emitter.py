@@ -51,6 +51,7 @@ class Emitted:
     caller: Caller | None = None  # the way into the graph
     watch: Watch | None = None  # is told how the branch on data goes that the variant ends with
     reached: list[Any] = field(default_factory=list)  # points it may jump to, and symbols there
+    yields: list[Any] = field(default_factory=list)  # that its generator's frame comes to alone
     name: str = ""
     replaces: tuple[Any, int] | None = (
         None  # the code object and the instruction where its region starts
@@ -117,7 +118,7 @@ def emit(capture: Capture, chain: Chain, name: str, points: Any) -> Emitted:
     parameters = writer.namespace.get(PARAMETERS)
     namespace, handler = writer.namespace, checks.handler
     made = Emitted(function, source, module, inputs, namespace, statics, handler, parameters)
-    made.watch, made.reached = leaving.watch, leaving.reached
+    made.watch, made.reached, made.yields = leaving.watch, leaving.reached, leaving.yields
     made.withheld = _withheld(writer, capture, inputs)
     made.name, made.replaces, made.described = name, (caller.code.code, index), writer.described
     return made

@@ -12,6 +12,7 @@ from suture.bytecode import CANONICAL, Instruction, iterator_slots
 from suture.compiler.capture import Again, Capture, Interpret, Return, Run, Yield
 from suture.compiler.core import Frame
 from suture.compiler.emit.live_locals import needed
+from suture.compiler.emit.tails import tail
 from suture.compiler.emit.writer import Writer
 from suture.compiler.emitting import Emitter
 from suture.compiler.interpreter.lines import raises_again
@@ -104,11 +105,13 @@ class Leaving:
         self.points = points
         self.watch: Watch | None = None
         self.reached: list[tuple[Any, dict[int, frozenset[int] | None]]] = []
+        self.yields: list[Instruction] = []  # that the generator's frame comes to by itself
 
     def write(self) -> None:
         exit = self.capture.exit
         if isinstance(exit, Yield):
-            self._to_generator(exit.inst, exit.inst.offset, self.capture.frames[0].stack)
+            frame = self.capture.frames[0]
+            self.writer.line(self._leave(frame, exit.inst, frame.stack))
         elif isinstance(exit, Return):
             self._return(exit)
         elif isinstance(exit, Run):
@@ -192,6 +195,8 @@ class Leaving:
         raises: bool = False,
     ) -> str:
         """A jump to the point where the innermost frame is at `index` with `stack`."""
+        if len(frames) == 1 and not interpret and self._is_tail(frames[0], index):
+            return self._leave(frames[0], frames[0].code.instructions[index], stack)
         specs, state = [], []
         for depth, frame in enumerate(reversed(frames)):
             inner = depth == 0
@@ -211,6 +216,16 @@ class Leaving:
         parts = [name, *(self._text(v) for v in state)]
         return f"return {jump}({', '.join(parts)})"
 
+    def _is_tail(self, frame: Frame, index: int) -> bool:
+        """Whether nothing is left for a graph before the frame, a generator's, hands a value out.
+        Where that is a yield, it is reported with the break that leads to it."""
+        end = tail(frame, index)
+        if end is None or not _WATCHERS.isdisjoint(frame.code.code.co_names):
+            return False
+        if end.op == "YIELD_VALUE":
+            self.yields.append(end)
+        return True
+
     def _text(self, value: object) -> str:
         return value.text if isinstance(value, Raw) else self.writer.value(value)
 
@@ -223,21 +238,17 @@ class Leaving:
             return
         inst = frame.code.instructions[frame.ip]
         # Where one original instruction loads and returns, it is entered before it loads.
-        self._to_generator(inst, inst.offset, [exit.value] if inst.boundary else [])
+        self.writer.line(self._leave(frame, inst, [exit.value] if inst.boundary else []))
 
-    def _to_generator(self, inst: Instruction, offset: int, stack: list[Any]) -> None:
-        """The generator's own frame continues in CPython, which yields or returns."""
-        writer, frame = self.writer, self.capture.frames[0]
+    def _leave(self, frame: Frame, inst: Instruction, stack: list[Any]) -> str:
+        """The generator's own frame continues in CPython with `inst`."""
         live = needed(frame, inst.index)
         slots = [self._text(v) if i in live else "UNBOUND" for i, v in enumerate(frame.locals)]
-        handled = "None"
-        if frame.code.handled(inst.index):
-            handled = self._text(frame.handled)
-        leave = writer.constant(_core.leave, "leave")
+        handled = self._text(frame.handled) if frame.code.handled(inst.index) else "None"
+        leave = self.writer.constant(_core.leave, "leave")
         values = [self._text(v) for v in stack]
-        writer.line(
-            f"return {leave}({offset}, {_tuple(slots)}, {_tuple(values)}, handled={handled})"
-        )
+        state = f"{_tuple(slots)}, {_tuple(values)}, handled={handled}"
+        return f"return {leave}({inst.offset}, {state})"
 
     def _interpret(self, exit: Interpret) -> None:
         frames = self.capture.frames
@@ -312,6 +323,8 @@ class Leaving:
         elif exit.operation == "call_ex" and _unpacks_plainly(inputs):
             head = texts[1] if inputs[0] is NULL else texts[0]
             texts = [f"*{texts[2]}", *(f"**{text}" for text in texts[3:])]
+        elif exit.operation == "next":
+            head, texts = writer.constant(next, "next"), [texts[0], writer.constant(STOP, "STOP")]
         else:
             head = writer.constant(operation, exit.operation)
             writer.described[head] = MadeOperation(exit.operation, frame.code.code, inst.index)

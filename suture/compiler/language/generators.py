@@ -142,9 +142,12 @@ def yield_frame(trace: Trace, frame: Frame) -> None:
 
 
 def yield_outermost(trace: Trace, frame: Frame) -> None:
-    from suture.breaks import Break, control_flow
+    raise yield_of(frame)
 
-    raise Break(control_flow.GENERATOR_YIELD, function=frame.code.code.co_qualname)
+
+def yield_of(frame: Frame) -> Break:
+    """The break of a real generator that hands out a value."""
+    return Break(control_flow.GENERATOR_YIELD, function=frame.code.code.co_qualname)
 
 
 def generator_returns(trace: Trace, frame: Frame, value: Value) -> None:

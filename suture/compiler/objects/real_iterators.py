@@ -10,6 +10,7 @@ from __future__ import annotations
 import itertools
 from typing import Any
 
+from suture._core import coming_of, dict_of, left_of
 from suture.breaks import Break, control_flow
 from suture.compiler import abstract
 from suture.compiler.core import Trace, Value
@@ -33,13 +34,10 @@ from suture.runtime.iterators import (
     OF_DICTS,
     RANGE,
     SEQUENCES,
-    coming_of,
     count_of,
-    dict_of,
     holds_its_own,
     inner_of,
     inners_of,
-    left_of,
     number_of,
     position_of,
     rest_of_range,

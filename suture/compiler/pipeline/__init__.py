@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
+import copy
 import functools
 import math
+from dataclasses import replace
 from typing import Any
 
 from suture import _core, config, errors, events, messages
 from suture.backends.interrupts import outside_imports
+from suture.bytecode import Instruction
 from suture.compiler import rooms
-from suture.compiler.capture import Capture, Exit, Run
+from suture.compiler.capture import Capture, Exit, Run, Yield
 from suture.compiler.emit import Emitted, emit, variant_name
 from suture.compiler.graph import GraphBuilder
 from suture.compiler.graph.fake_failures import unlogged_failures
 from suture.compiler.guards import shapes
 from suture.compiler.interpreter.limits import computes_tensors, is_overworked
 from suture.compiler.interpreter.run import new_trace
+from suture.compiler.language.generators import yield_of
 from suture.compiler.misses import answer as misses
 from suture.compiler.misses import cache_writes, compare_eager, limits
 from suture.compiler.misses import install as installing
@@ -130,6 +134,7 @@ def finish_capture(miss: Miss, plan: Plan, capture: Capture) -> Variant | Uncomp
         miss.reported = plan.without_data
         messages.traced(miss.point, capture, miss.watch)
         report_break(miss, capture)
+        report_yields(miss, capture, emitted.yields)
     torch_state.guard(capture.guards, miss.modes)
     with events.phase("backend", name):
         refused = install_graph(miss, plan, capture, emitted)
@@ -199,6 +204,20 @@ def report_break(miss: Miss, capture: Capture) -> None:
     reason = capture.reason
     if reason is not None and not _is_next_iteration(miss.data, capture.exit):
         messages.broke(miss.unit, miss.point, capture, reason)
+
+
+def report_yields(miss: Miss, capture: Capture, yields: list[Instruction]) -> None:
+    """Report the yields that the generator's frame comes to by itself after the region: each of
+    them once, however many regions lead to it."""
+    frame = copy.copy(capture.frames[0])
+    for inst in yields:
+        position = (frame.code.code, inst.index)
+        if position not in miss.unit.yields:
+            miss.unit.yields.add(position)
+            frame.ip = inst.index
+            reason = yield_of(frame)
+            ended = replace(capture, frames=[frame], exit=Yield(inst, reason))
+            messages.broke(miss.unit, miss.point, ended, reason)
 
 
 def _is_next_iteration(data: PointData, exit: Exit) -> bool:

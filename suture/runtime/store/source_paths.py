@@ -13,6 +13,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Protocol
 
+from suture.runtime import iterators
 from suture.runtime.sources import Source
 from suture.runtime.store.literals import Unstorable
 from suture.runtime.store.made_objects import OBJECT, PART
@@ -64,8 +65,10 @@ def below(of: SourceReading, base: Source, data: list[Any]) -> Source:
 def may_be_called(reader: Any) -> bool:
     """Whether a function by which a source is reached only reads: those of the runtime do, and what
     builtin classes say of their own values."""
+    if any(reader is one for one in (len, *iterators.IN_CORE)):
+        return True
     home = getattr(reader, "__module__", None) or getattr(type(reader), "__module__", None)
-    return reader is len or type(reader) is types.WrapperDescriptorType or home in _READERS_OF_OURS
+    return type(reader) is types.WrapperDescriptorType or home in _READERS_OF_OURS
 
 
 PICK = "pick"
