@@ -341,6 +341,29 @@ def test_a_method_that_writes_or_shares_memory_is_called(method, args, calls):
     assert storage_key(first) == storage_key(second) and not any(calls)
 
 
+def test_calls_that_give_views_are_not_described_for_ever(calls):
+    builder = GraphBuilder()
+    x = builder.fake.from_tensor(torch.randn(4, 6), static_shapes=True)
+    for _ in range(8):
+        made = builder.execute("call_method", "reshape", (x, -1), {})
+        assert made._is_view() and storage_key(made) == storage_key(x)
+    described = len(calls)
+    copied = [builder.execute("call_method", "reshape", (x.t(), (24,)), {}) for _ in range(2)]
+    assert described < 8 and len(calls) == described and facts(copied[0]) == facts(copied[1])
+    assert len({storage_key(made) for made in (x, *copied)}) == 3
+
+
+def test_calls_that_gave_something_to_remember_once_are_described_for_ever(calls):
+    builder = GraphBuilder()
+    x = builder.fake.from_tensor(torch.randn(4, 6), static_shapes=True)
+    turned = x.t()
+    builder.execute("call_method", "contiguous", (turned,), {})
+    for _ in range(8):
+        assert builder.execute("call_method", "contiguous", (x,), {}) is x
+    made = builder.execute("call_method", "contiguous", (turned,), {})
+    assert calls[-1] and len(calls) == 10 and storage_key(made) != storage_key(turned)
+
+
 def test_what_is_only_read_is_no_call_to_remember(calls):
     leaf = torch.randn(2, requires_grad=True)
     leaf.grad = torch.ones(2)
