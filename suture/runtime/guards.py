@@ -88,6 +88,10 @@ _KINDS = {
 }
 
 
+_BY_VALUE = frozenset(name for name, kind in _KINDS.items() if kind.by_value)
+_WHOLE_PROGRAM = frozenset(name for name, kind in _KINDS.items() if kind.whole_program)
+
+
 class Guards:
     """Collects guards during one trace; each (source, kind, argument) once. `anew` holds objects
     that are others in each call, by id, with the sources where they are then."""
@@ -106,7 +110,7 @@ class Guards:
             assert source is not None  # only guards of the whole program have none
             self._add_same(source.type() if kind == "type" else source, self.anew[id(arg)][1])
             return
-        key = (id(source), kind, arg if _KINDS[kind].by_value else id(arg))
+        key = (id(source), kind, arg if kind in _BY_VALUE else id(arg))
         if key in self._seen:
             return
         self._seen.add(key)
@@ -175,7 +179,7 @@ def finish(guards: Guards) -> _core.GuardProgram:
     node, label = tree.node, tree.label
     same, distinct, exprs, state = [], [], [], []
     for number, guard in enumerate(guards.entries):
-        if not _KINDS[guard.kind].whole_program:
+        if guard.kind not in _WHOLE_PROGRAM:
             assert guard.source is not None  # only guards of the whole program have none
             at = node(guard.source)
             if at.id < 0:

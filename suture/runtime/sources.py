@@ -44,7 +44,9 @@ class Source:
     ``stored`` is the builtin type whose items are meant, where the object's class derives from it
     and has a way of its own to give items."""
 
-    __slots__ = ("__weakref__", "_children", "_path", "arg", "base", "kind", "name", "stored")
+    __slots__ = (
+        "__weakref__", "_children", "_dict", "_path", "arg", "base", "kind", "name", "stored",
+    )  # fmt: skip
 
     def __init__(self, kind: str, base: Source | None, arg: Any, name: str = "") -> None:
         self.kind = kind
@@ -54,6 +56,7 @@ class Source:
         self.stored: type | None = None
         self._children: dict[tuple[str, Any], Source] = {}
         self._path: str | None = None
+        self._dict: Source | None = None
 
     def child(self, kind: str, arg: Any = None) -> Source:
         """The source `arg` below this one; the same object each time it is asked for."""
@@ -67,7 +70,9 @@ class Source:
         return self.child("attr", name)
 
     def instance_dict(self) -> Source:
-        return self.child("dict")
+        if self._dict is None:
+            self._dict = self.child("dict")
+        return self._dict
 
     def item(self, key: Any) -> Source:
         return self.child("item", key)

@@ -95,7 +95,8 @@ def marks_token() -> tuple[int, ...] | None:
     rules = loaded("torch._dynamo.trace_rules")
     if rules is None:
         return None
-    return tuple([len(_filed(rules, name)) for name in _MARKS])
+    tables = [getattr(rules, name, None) for name in _MARKS]
+    return tuple([len(getattr(table, "function_ids", None) or ()) for table in tables])
 
 
 def marked_by_programs() -> list[tuple[str, Any]] | None:

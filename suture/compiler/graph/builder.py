@@ -414,7 +414,7 @@ class GraphBuilder:
 
     def writes(self) -> bool:
         """Whether some operation may change a tensor in place."""
-        return any(writes_of(node) for node in self.graph.nodes)
+        return any(map(writes_of, self.graph.nodes))
 
     def keeping_modes(self, compiled: Callable[..., Any]) -> Callable[..., Any]:
         """The compiled graph; if it raises, the modes it switched are as they were before."""

@@ -14,6 +14,7 @@ no derivative is recorded and no mode of torch stands between the call and its o
 from __future__ import annotations
 
 import functools
+import math
 from types import BuiltinFunctionType
 from typing import Any
 
@@ -24,6 +25,7 @@ from suture.torch_private import fake_tensors, operators, tensor_parts, thread_s
 _PLAIN = (int, float, bool, str, type(None), complex, torch.dtype, torch.device, torch.layout,
           torch.memory_format)  # fmt: skip
 _ATTENTION = torch.nn.functional.scaled_dot_product_attention  # its strides are its backend's
+_MOST_IN_VAIN = 4
 _UNFIT = ("data_dependent_output", "dynamic_output_shape", "inplace_view")
 
 
@@ -63,25 +65,24 @@ class Results:
         return None if known is None else _made(mode, *known)
 
     def remember(self, key: Any, args: Any, value: Any) -> None:
-        """Remember a result, if it is a tensor that `find` can make again, or a tuple of such."""
-        memory = [
-            tensor_parts.storage_key(one)
-            for one in tensor_parts.pytree.tree_leaves(args)
-            if isinstance(one, torch.Tensor)
-        ]
-        if type(value) is not tuple:
-            facts = _facts_of_new(value, memory)
-            if facts is not None:
-                self._known[key] = facts
+        """Remember a result, if it is a tensor that `find` can make again, or a tuple of such: each
+        with memory of its own, whatever the schema says (`_unsafe_view`)."""
+        values = value if type(value) is tuple else (value,)
+        found = [_facts_of_new(one) for one in values]
+        if None in found:
             return
-        found = [_facts_of_new(one, memory) for one in value]
-        if None not in found and len(set(map(tensor_parts.storage_key, value))) == len(found):
-            self._known[key] = found
+        memory = [tensor_parts.storage_key(one) for one in values]
+        for one in tensor_parts.pytree.tree_leaves(args):
+            if isinstance(one, torch.Tensor):
+                memory.append(tensor_parts.storage_key(one))
+        own = memory[: len(values)]
+        if len(set(own)) == len(own) and not set(own) & set(memory[len(own) :]):
+            self._known[key] = found if type(value) is tuple else found[0]
 
 
-def _facts_of_new(value: Any, memory: list[int]) -> Any:
-    """What a tensor can be made again by: one with memory of its own, and not that of an argument,
-    whatever the schema says (`_unsafe_view`). None of another one."""
+def _facts_of_new(value: Any) -> Any:
+    """What a tensor can be made again by that is no view and no part of its memory; None of
+    another one."""
     if type(value) is not fake_tensors.FakeTensor or value.constant is not None:
         return None
     if tensor_parts.is_view(value):
@@ -91,8 +92,6 @@ def _facts_of_new(value: Any, memory: list[int]) -> Any:
     if offset or any(type(n) is not int for n in numbers) or not _is_plain(value):
         return None
     if value.untyped_storage().nbytes() != span_of(size, stride) * value.element_size():
-        return None
-    if tensor_parts.storage_key(value) in memory:
         return None
     return size, stride, value.dtype, value.fake_device
 
@@ -141,12 +140,19 @@ class Views(Results):
 
 
 class Calls(Results):
-    """What calls of torch's functions and of tensors' methods gave in one trace."""
+    """What calls of torch's functions and of tensors' methods gave in one trace. A target that has
+    given nothing to remember several times, as one that gives views, is not described any more."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._vain: dict[Any, float] = {}  # how often each target has given nothing to remember
 
     def call_key(self, op: str, target: Any, args: Any, kwargs: Any) -> Any:
         """What the result of a call depends on, or None if it has to be made. Functions in C read
         their arguments and the modes that are looked at here; those in Python may read anything."""
         if not (op == "call_method" or _is_torchs(target)) or not args:
+            return None
+        if self._vain.get(target, 0) >= _MOST_IN_VAIN:
             return None
         first = args[0][0] if type(args[0]) in (list, tuple) and args[0] else args[0]
         if type(first) is not fake_tensors.FakeTensor or target is _ATTENTION or is_watched():
@@ -157,6 +163,14 @@ class Calls(Results):
             return (op, torch.is_inference_mode_enabled(), self.key(target, args, kwargs))
         except Unknown:
             return None
+
+    def remember(self, key: Any, args: Any, value: Any) -> None:
+        super().remember(key, args, value)
+        target = key[2][0]
+        if key in self._known:
+            self._vain[target] = -math.inf  # it is worth it
+        else:
+            self._vain[target] = self._vain.get(target, 0) + 1
 
 
 def _is_torchs(target: Any) -> bool:
@@ -210,8 +224,8 @@ def _fits(func: Any) -> bool:
 
 @functools.lru_cache(maxsize=4096)
 def gives_several(func: Any) -> bool:
-    """Whether an operator gives several new tensors, as attention does, and draws no numbers."""
-    return len(_new_tensors(func)) > 1 and torch.Tag.nondeterministic_seeded not in func.tags
+    """Whether an operator gives several new tensors, as attention does."""
+    return len(_new_tensors(func)) > 1
 
 
 def _new_tensors(func: Any) -> list[Any]:

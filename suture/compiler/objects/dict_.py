@@ -92,8 +92,11 @@ class Dict(Container):
 
     def get(self, trace: Trace, key: Any) -> Any:
         """The value under a key, or None; reads only this key."""
-        key = key_of(trace, self, key)
-        at = hashed(trace, key, DICT_KEY)
+        if type(key) is Constant and type(key.value) is str:
+            at = key.value  # no id, and equal to nothing but texts
+        else:
+            key = key_of(trace, self, key)
+            at = hashed(trace, key, DICT_KEY)
         found = self.entries.get(at)
         if found is None:
             if self.backing is None:

@@ -11,7 +11,7 @@ from typing import Any
 from suture.compiler import abstract
 from suture.compiler.core import Mutable, Trace
 from suture.compiler.graph.builder import was_written
-from suture.compiler.objects import Tensor, Tuple
+from suture.compiler.objects import Dict, Tensor, Tuple
 from suture.compiler.objects.tensor_parameter import RenewedTensor
 from suture.runtime.reads import offset_of, storage_of
 from suture.torch_private.tensor_parts import is_traceable_wrapper_subclass
@@ -30,12 +30,12 @@ def guard_aliasing(trace: Trace) -> None:
             continue
         if source.kind == "const" or abstract.is_fixed(trace, source):
             if isinstance(variable, Mutable):
-                fixed.append((source, type(variable)))
+                fixed.append((source, _kind_of(variable)))
             continue
         if isinstance(variable, Tensor):
             tensors.append(variable)
         elif isinstance(variable, Mutable):
-            others.append((source, type(variable)))
+            others.append((source, _kind_of(variable)))
     writes = len(tensors) > 1 and trace.graph.writes()
     renewed = any(type(t) is RenewedTensor for t in tensors)
     if writes:
@@ -47,6 +47,12 @@ def guard_aliasing(trace: Trace) -> None:
             same = tuple(s for s, k in (*others, *fixed) if k is kind)
             if len(same) > 1:
                 trace.guards.add(None, "distinct", same)
+
+
+def _kind_of(variable: Mutable) -> type:
+    """What values have in common that may stand for one object. The place where a dict is says
+    whether it is a table of hooks."""
+    return Dict if isinstance(variable, Dict) else type(variable)
 
 
 def _guard_storages(trace: Trace, tensors: list[Tensor]) -> None:

@@ -182,7 +182,7 @@ def is_general(trace: Trace, source: Source, value: object) -> bool:
 
 def owner_of(trace: Trace, source: Source) -> Source | None:
     """The argument that is a module and that the source belongs to."""
-    at: Source | None = source
+    at: Source | None = source if trace.outside.general else None
     while at is not None and id(at) not in trace.outside.general:
         at = at.base if at.kind in _FIXED else None
     return at
@@ -203,7 +203,7 @@ def fix(trace: Trace, source: Source, value: object) -> None:
 
 def is_of_optimizer(trace: Trace, source: Source) -> bool:
     """Whether something is reached through an optimizer, which changes its numbers in each step."""
-    at: Source | None = source
+    at: Source | None = source if trace.outside.optimizers else None
     while at is not None and id(at) not in trace.outside.optimizers:
         at = at.base
     return at is not None

@@ -232,6 +232,8 @@ def _methods_of(name: str) -> tuple[str, ...]:
 
 def _gives_class(kind: type) -> bool:
     """Whether results of operations on tensors of that class get it from torch.Tensor."""
+    if kind in PLAIN:
+        return False
     own = getattr(getattr(kind, "__torch_function__", None), "__func__", None) is OWN_FUNCTION
     return own and is_subclass(kind)
 

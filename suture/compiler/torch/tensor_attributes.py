@@ -215,7 +215,9 @@ def tensor_method(
         return _known_method(trace, tensor, name, args, kwargs)
     if name in ("numel", "nelement", "stride"):
         return _measure(trace, tensor, name, args, kwargs)
-    found = inspect.getattr_static(tensor.cls, name, None)
+    found = find_in_mro(tensor.cls, name)
+    if found is MISSING:
+        found = inspect.getattr_static(tensor.cls, name, None)
     if found is None:
         return abstract.tail_call(trace, tensor_attribute(trace, tensor, name), args, kwargs)
     return tensor_node(trace, tensor, name, args, kwargs)

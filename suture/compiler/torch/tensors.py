@@ -52,7 +52,7 @@ from suture.compiler.torch.symbols import (
 )
 from suture.compiler.torch.wrappers import base_call, hides_method
 from suture.runtime.predicates import is_literal
-from suture.torch_private import operators
+from suture.torch_private import fake_tensors, operators
 from suture.torch_private.tensor_parts import is_traceable_wrapper_subclass
 
 # Properties that compute: one node each.
@@ -365,7 +365,7 @@ def _in_graph(value: object) -> bool:
 
 def _plain_class(value: torch.Tensor) -> type:
     """The class the real result has; fake tensors stand for plain ones."""
-    if is_traceable_wrapper_subclass(value):
+    if type(value) is not fake_tensors.FakeTensor and is_traceable_wrapper_subclass(value):
         return type(value)
     if isinstance(value, torch.nn.Parameter):
         return torch.nn.Parameter

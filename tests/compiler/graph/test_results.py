@@ -8,7 +8,7 @@ import torch.nn.functional as F
 
 from suture.compiler.graph import GraphBuilder
 from suture.compiler.graph.known_numbers import make_known, watched_mode
-from suture.compiler.graph.results import Calls, Results, Views
+from suture.compiler.graph.results import Calls, Results, Views, gives_several
 from suture.torch_private.tensor_parts import storage_key
 from tests.harness import check
 
@@ -94,6 +94,51 @@ def test_what_shares_memory_is_asked_of_torch(one):
     with mode:
         made = [one(x), one(x)]
     assert [storage_key(m) for m in made] == [storage_key(x)] * 2
+
+
+# ---- several results
+
+
+SEVERAL = {
+    "attention": lambda x: torch.ops.aten._scaled_dot_product_flash_attention_for_cpu(
+        x[None, None], x[None, None], x[None, None]
+    ),
+    "moments": lambda x: torch.var_mean(x, -1),
+    "largest": lambda x: x.max(0),
+    "sorted": lambda x: x.sort(),
+    "of other sizes": lambda x: x.topk(2),
+}
+
+
+@pytest.mark.parametrize("name", SEVERAL)
+@pytest.mark.parametrize("grad", [False, True])
+def test_several_remembered_results_are_like_the_first(name, grad, hits):
+    mode = watched_mode(allow_non_fake_inputs=False)
+    x = mode.from_tensor(torch.randn(4, 4, requires_grad=grad))
+    with mode:
+        made = [SEVERAL[name](x) for _ in range(2)]
+    assert [list(map(facts, made[0]))] == [list(map(facts, made[1]))]
+    assert any(hits) and len({storage_key(one) for values in made for one in values}) == 4
+
+
+def test_results_that_share_memory_are_not_remembered():
+    mode, results = watched_mode(allow_non_fake_inputs=False), Results()
+    x = mode.from_tensor(torch.randn(4, 4))
+    with mode:
+        one, other = x + 1, x * 2
+    given = ((x,), {})
+    for number, values in enumerate([(one, one), (one, x), (one, one[1:]), (one, None)]):
+        results.remember(number, given, values)
+        assert results.find(mode, number) is None
+    results.remember("apart", given, (one, other))
+    assert list(map(facts, results.find(mode, "apart"))) == [facts(one), facts(other)]
+
+
+def test_operators_that_write_or_give_views_or_lists_do_not_give_several_new_tensors():
+    aten = torch.ops.aten
+    assert gives_several(aten.max.dim) and gives_several(aten.aminmax.default)
+    assert not any(map(gives_several, [aten.split.Tensor, aten.add.Tensor, aten.aminmax.out]))
+    assert not any(map(gives_several, [aten._unique2.default, aten.native_batch_norm.out]))
 
 
 # ---- views
@@ -294,6 +339,29 @@ def test_a_call_that_autograd_records_is_made(calls):
 def test_a_method_that_writes_or_shares_memory_is_called(method, args, calls):
     first, second = _twice("call_method", method, torch.randn(4, 4), *args)
     assert storage_key(first) == storage_key(second) and not any(calls)
+
+
+def test_calls_that_give_views_are_not_described_for_ever(calls):
+    builder = GraphBuilder()
+    x = builder.fake.from_tensor(torch.randn(4, 6), static_shapes=True)
+    for _ in range(8):
+        made = builder.execute("call_method", "reshape", (x, -1), {})
+        assert made._is_view() and storage_key(made) == storage_key(x)
+    described = len(calls)
+    copied = [builder.execute("call_method", "reshape", (x.t(), (24,)), {}) for _ in range(2)]
+    assert described < 8 and len(calls) == described and facts(copied[0]) == facts(copied[1])
+    assert len({storage_key(made) for made in (x, *copied)}) == 3
+
+
+def test_calls_that_gave_something_to_remember_once_are_described_for_ever(calls):
+    builder = GraphBuilder()
+    x = builder.fake.from_tensor(torch.randn(4, 6), static_shapes=True)
+    turned = x.t()
+    builder.execute("call_method", "contiguous", (turned,), {})
+    for _ in range(8):
+        assert builder.execute("call_method", "contiguous", (x,), {}) is x
+    made = builder.execute("call_method", "contiguous", (turned,), {})
+    assert calls[-1] and len(calls) == 10 and storage_key(made) != storage_key(turned)
 
 
 def test_what_is_only_read_is_no_call_to_remember(calls):
