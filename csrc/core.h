@@ -164,6 +164,9 @@ extern PyMethodDef suture_choice_methods[];
 int suture_begin_compiled(suture_thread *thread);
 extern PyMethodDef suture_outermost_methods[];
 
+/* plain_call.c */
+extern PyMethodDef suture_plain_call_methods[];
+
 /* synthetic_frames.c */
 extern PyTypeObject suture_synthetic_frames_type;
 
