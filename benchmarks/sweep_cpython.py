@@ -1,12 +1,15 @@
 """CPython's own tests with every test method compiled.
 
-    python benchmarks/sweep_cpython.py [module ...] [--wider] [--json FILE]
+    python benchmarks/sweep_cpython.py [module ...] [--wider | --all] [--untraced] [--json FILE]
     python benchmarks/sweep_cpython.py --table FILE ...
 
 Each module runs in a process of its own, once plainly and once with each test method compiled
 (backend "eager", breaks allowed, strict: a fault of ours is an error). A test that passes plainly
-must pass compiled; those in cpython_excused.py may fail, for a reason that is about the test. A
-test that takes the process down or does not end is noted, and the rest goes on in a fresh process.
+must pass compiled. All of them are traced, which is what tests the compiler; with `--untraced` a
+test that can meet no tensor is left to Python (decision 0018), for the seconds. `--all` takes every
+module of the suite but those that cpython_modules.py leaves out, each with a reason. The tests in
+cpython_excused.py may fail, for a reason that is about the test. A test that takes the process down
+or does not end is noted, and the rest goes on in a fresh process.
 The seconds are those of the tests that pass both ways, without imports. `--table` prints the table
 of docs/benchmarks.md from reports that `--json` wrote.
 """
@@ -27,6 +30,7 @@ from pathlib import Path
 from typing import Any
 
 from cpython_excused import EXPECTED
+from cpython_modules import all_modules
 
 MODULES = [
     "test_dict",
@@ -331,6 +335,8 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("modules", nargs="*", help="which; by default those of the usual list")
     parser.add_argument("--wider", action="store_true", help="run the wider list too")
+    parser.add_argument("--all", action="store_true", help="run all modules that can run here")
+    parser.add_argument("--untraced", action="store_true", help="leave plain Python to Python")
     parser.add_argument("--only", default="", help="only tests whose id contains this")
     parser.add_argument("--json", help="write the report here")
     parser.add_argument("--table", nargs="+", metavar="FILE", help="print reports as a table")
@@ -347,7 +353,11 @@ def main() -> int:
         skip = set(json.loads(Path(given.skip).read_text()))
         child(given.child, given.compiled, given.out, skip, given.only)
         return 0
+    if given.untraced:
+        os.environ["SUTURE_TRACE_TENSOR_FREE"] = "0"  # of the processes that run the tests
     modules = list(given.modules) or [*MODULES, *(WIDER.split() if given.wider else ())]
+    if given.all:
+        modules = all_modules()
     report, lost = sweep(modules, given.only, given.verbose)
     if given.json:
         Path(given.json).write_text(json.dumps(report, indent=1))

@@ -169,6 +169,9 @@ extern PyMethodDef suture_outermost_methods[];
 int suture_iterators_init(void);
 extern PyMethodDef suture_iterator_methods[];
 
+/* plain_call.c */
+extern PyMethodDef suture_plain_call_methods[];
+
 /* synthetic_frames.c */
 extern PyTypeObject suture_synthetic_frames_type;
 

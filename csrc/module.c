@@ -98,19 +98,13 @@ add_types(PyObject *module)
 static int
 add_functions(PyObject *module)
 {
-    PyMethodDef *tables[] = {suture_enter_methods,
-                             suture_generator_methods,
-                             suture_jump_methods,
-                             suture_point_methods,
-                             suture_hook_methods,
-                             suture_site_methods,
-                             suture_traceback_methods,
-                             suture_state_word_methods,
-                             suture_outermost_methods,
-                             suture_choice_methods,
-                             suture_around_methods,
-                             suture_iterator_methods,
-                             object_methods};
+    PyMethodDef *tables[] = {suture_enter_methods,      suture_generator_methods,
+                             suture_jump_methods,       suture_point_methods,
+                             suture_hook_methods,       suture_site_methods,
+                             suture_traceback_methods,  suture_state_word_methods,
+                             suture_outermost_methods,  suture_choice_methods,
+                             suture_around_methods,     suture_iterator_methods,
+                             suture_plain_call_methods, object_methods};
     for (size_t i = 0; i < Py_ARRAY_LENGTH(tables); i++) {
         if (PyModule_AddFunctions(module, tables[i]) < 0) {
             return -1;

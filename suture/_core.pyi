@@ -167,6 +167,10 @@ def leave(
 def run_point(point: Point, /, *state: Any) -> Any:
     """The trampoline: dispatch at `point`, follow jumps, enter what is left to."""
 
+def call_plainly(function: FunctionType, /, *slots: Any) -> Any:
+    """Take the state at the start of a function: Python runs it, and all that it calls. No frame
+    of suture's is on the stack meanwhile."""
+
 # Compiled functions.
 
 @final

@@ -147,6 +147,10 @@ trace_limit: Annotated[
         minimum=1,
     ),
 ] = 200_000
+trace_tensor_free: Annotated[
+    bool,
+    Option("Trace functions that can meet no tensor too; otherwise Python runs them as they are."),
+] = True
 tensor_free_limit: Annotated[
     int,
     Option(

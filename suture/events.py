@@ -185,6 +185,14 @@ class Interpreted(Event):
 
 
 @dataclass(frozen=True, slots=True)
+class LeftToPython(Event):
+    """A call of a function that can meet no tensor was not traced: Python runs it, and all that it
+    calls. Said once for a function."""
+
+    where: Where
+
+
+@dataclass(frozen=True, slots=True)
 class Retried(Event):
     """A try to compile a region was not the last: something that was taken for granted does not
     hold, or the region must end earlier. `reason` says which; `tries` counts those made so far."""

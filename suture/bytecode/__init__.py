@@ -14,6 +14,7 @@ from .decoder import DecodeError
 from .flow import Handling
 from .instructions import Effect, Handler, Instruction
 from .language import CLASSMETHOD_ASKS, TUPLE_ASKS, not_a_manager, unhashable
+from .named import Named, named
 
 __all__ = [
     "CANONICAL",
@@ -25,9 +26,11 @@ __all__ = [
     "Handler",
     "Handling",
     "Instruction",
+    "Named",
     "decode",
     "iterator_slots",
     "makes_generator",
+    "named",
     "not_a_manager",
     "pair",
     "unhashable",

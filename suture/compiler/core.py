@@ -348,7 +348,7 @@ class Finalized:
     __slots__ = ("in_lists", "in_state", "lists", "scanned", "unread")
 
     def __init__(self) -> None:
-        self.in_state: list[Any] = []  # those that only the state of the point holds
+        self.in_state: list[Any] = []  # values of those that only the state may hold
         self.in_lists: list[Any] = []  # those that only `lists` hold
         self.lists: list[Any] = []  # lists from outside that the region changes
         self.scanned = 0  # how many of `effects.touched` were looked through for such lists

@@ -15,7 +15,6 @@ from suture.runtime.chain import (
 from suture.runtime.interpret import (
     AfterFailure,
     call_from_slots,
-    call_plainly,
     interpret,
     must_raise,
 )
@@ -37,7 +36,6 @@ __all__ = [
     "FrameSpec",
     "Operation",
     "call_from_slots",
-    "call_plainly",
     "chain_key",
     "clean_traceback",
     "entry_chain",

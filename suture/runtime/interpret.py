@@ -173,15 +173,6 @@ def call_from_slots(function: Any, slots: tuple[Any, ...]) -> Any:
     return function(*args, **kwargs)
 
 
-def call_plainly(function: Any, *slots: Any) -> Any:
-    """Take the state at the start of a function, and run it and all that it calls in Python."""
-    active = _core.set_hook_active(False)
-    try:
-        return call_from_slots(function, slots)
-    finally:
-        _core.set_hook_active(active)
-
-
 def _leave(spec: FrameSpec, arguments: tuple[Any, ...]) -> Any:
     """To the core: a fresh frame of the function, or the generator's frame that is there."""
     if not spec.resumed:

@@ -59,6 +59,8 @@ class PointData:
     elsewhere: str = ""  # why other ranks compile, where this one would not
     mode_reported: bool = False  # that a TorchDispatchMode keeps this point from being compiled
     plain: CodeType | None = None  # of a function that was traced long without an operation
+    left: int = 0  # calls that were left to Python because they can meet no tensor
+    left_under: int = 0  # entries of the point that leave such calls to Python without asking
     stored: set[str] = field(default_factory=set)  # files of the cache that variants came from
     unkept: list[str] = field(default_factory=list)  # why variants are not in the cache
     _interpreting: Any = None

@@ -26,8 +26,9 @@ class Record:
 class Stats:
     """`points`, `variants`, `graphs`, `ops` count; the lists hold records, first seen first.
 
-    `interpreted` holds frames that finished in the plain interpreter other than by request; `plain`
-    counts graphs whose operations are run one by one, because that is faster. `seconds` is what
+    `interpreted` holds frames that finished in the plain interpreter other than by request,
+    `left_to_python` functions that were not traced because they can meet no tensor; `plain` counts
+    graphs whose operations are run one by one, because that is faster. `seconds` is what
     compiling took, by phase (`suture.events.PhaseTimed`), each without the phases inside it.
     """
 
@@ -39,6 +40,7 @@ class Stats:
     recompilations: list[Record] = field(default_factory=list)
     interpreted: list[Record] = field(default_factory=list)
     plain: int = 0
+    left_to_python: list[Record] = field(default_factory=list)
     seconds: dict[str, float] = field(default_factory=dict)
 
 
@@ -52,7 +54,7 @@ class _Collector:
     def clear(self) -> None:
         self.graphs = self.ops = self.variants = self.plain = 0
         self.times, self.seconds = OwnTimes(), dict[str, float]()
-        names = ("breaks", "recompilations", "interpreted")
+        names = ("breaks", "recompilations", "interpreted", "left_to_python")
         self.tables: dict[str, dict[Any, Record]] = {name: {} for name in names}
 
     def __call__(self, event: events.Event) -> None:
@@ -73,6 +75,8 @@ class _Collector:
                 self._note("recompilations", "", event.where, "; ".join(event.reasons[:1]))
             elif isinstance(event, events.Interpreted):
                 self._note("interpreted", event.number, event.where, event.reason)
+            elif isinstance(event, events.LeftToPython):
+                self._note("left_to_python", "", event.where, "no tensor can be met")
 
     def _note(self, table: str, number: str, where: events.Where, reason: str) -> None:
         key = (number, where.file, where.line, where.function)

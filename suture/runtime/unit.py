@@ -209,6 +209,9 @@ class Unit:
             point.data.full_at = math.inf
             point.data.no_operations_reported = False
             point.data.plain = None
+            for _ in range(point.data.left_under):
+                try_remove(point, _core.call_plainly)
+            point.data.left = point.data.left_under = 0
             point.data.history = None
             point.data.stored.clear()
             point.data.unkept.clear()

@@ -27,7 +27,7 @@ def stop() -> None:
 
 
 def _enter(point: Any, variant: Any) -> Any:
-    if all(variant is not known for known in point.variants):
+    if variant is _core.call_plainly or all(variant is not known for known in point.variants):
         return None  # the interpreter's, not compiled
     record = torch.autograd.profiler.record_function(f"{NAME}: {point.name}")
     record.__enter__()

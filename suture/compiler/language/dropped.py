@@ -226,22 +226,35 @@ LASTING = (torch.Tensor, torch.nn.Module, types.FunctionType, types.ModuleType, 
 def watch_objects(trace: Trace, values: list[Any]) -> None:
     """Remember the objects that only the state of a point inside of a function may hold: they go
     when the program drops them, not when the region ends. What the caller of a compiled function
-    passes it holds itself."""
+    passes it holds itself. Whether something else holds one is asked where it would go: that takes
+    a look at every object there is."""
     if trace.region.chain[0].index == 0 and len(trace.region.chain) == 1:
         return
     for value in values:
-        real = getattr(value, "value", None)
-        kind = type(real)  # asking isinstance may run code of the object
-        if kind is types.CellType or not waits(value):
-            continue
-        if issubclass(kind, types.GeneratorType) or not _is_held(real):
-            trace.finalized.in_state.append(real)
+        if type(getattr(value, "value", None)) is not types.CellType and waits(value):
+            trace.finalized.in_state.append(value)
+
+
+def holds_finalized(trace: Trace) -> bool:
+    """Whether there are objects that only the state holds, at whose end something happens."""
+    watched = trace.finalized.in_state
+    watched[:] = [value for value in watched if not _is_held(value.value)]
+    return bool(watched)
 
 
 def _is_held(real: object) -> bool:
     """Whether something else than states and suture itself holds an object: then it does not end
-    when the program drops what a state holds of it."""
-    return any(is_holder(type(of)) for of in gc.get_referrers(real))
+    when the program drops what a state holds of it. A generator counts as one that goes, and a
+    method that only the trace has bound to the object as nothing."""
+    if issubclass(type(real), types.GeneratorType):
+        return False
+    for of in gc.get_referrers(real):
+        if is_holder(type(of)) and (type(of) not in _BOUND or _is_held(of)):
+            return True
+    return False
+
+
+_BOUND = (types.MethodType, types.BuiltinMethodType, types.MethodWrapperType)
 
 
 def is_holder(kind: type) -> bool:
@@ -255,7 +268,10 @@ def dropped_object(trace: Trace) -> Break | None:
     """Why the region ends here: the instruction has dropped an object at whose end something
     happens. None if it has not."""
     held = {id(getattr(v, "value", v)) for f in trace.frames for v in (*f.locals, *f.stack)}
-    for real in trace.finalized.in_state:
-        if id(real) not in held and id(real) not in reached(_kept(trace, but=real)):
-            return Break(objects.FINALIZED_HERE, type=type(real).__name__)
+    watched = trace.finalized.in_state
+    for value in [value for value in watched if id(value.value) not in held]:
+        if _is_held(value.value):
+            watched.remove(value)
+        elif id(value.value) not in reached(_kept(trace, but=value.value)):
+            return Break(objects.FINALIZED_HERE, type=type(value.value).__name__)
     return None

@@ -7,12 +7,14 @@ from collections.abc import Callable
 from typing import Any
 
 from suture import config, errors, stance, switches
+from suture._core import call_plainly
 from suture.breaks import Break, contexts, internal
 from suture.compiler.misses import interpreted, limits
 from suture.compiler.misses.history import history_of
+from suture.compiler.misses.left_to_python import left_to_python
 from suture.compiler.misses.long_python import meets_no_tensor, note_in_vain, runner
 from suture.compiler.misses.reasons import explain_miss
-from suture.runtime import call_plainly, must_raise, slot_names, torch_state, where
+from suture.runtime import must_raise, slot_names, torch_state, where
 from suture.runtime.leaving import Throwing
 from suture.runtime.points import PointData, Variant
 from suture.runtime.uncompiled import THIS_CALL_PLAINLY, Uncompiled
@@ -38,6 +40,9 @@ def answer(unit: Unit, point: Any, state: tuple[Any, ...], compile: Compile) -> 
         return twin.on_miss(twin.point(data.chain), state)
     if not _may_compile(unit, data, state):
         return data.interpreting
+    plainly = left_to_python(unit, point, state)
+    if plainly is not None:
+        return plainly
     if unit.empty_regions > config.empty_region_limit and _is_plain(unit, point, data, state):
         return data.interpreting
     if data.variants and _is_traced_in_vain(unit, data, state):

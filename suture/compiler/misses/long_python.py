@@ -11,10 +11,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from suture._core import UNBOUND
+from suture._core import UNBOUND, call_plainly
 from suture.compiler.objects import Lazy
 from suture.compiler.outside.tensor_free import is_tensor_free
-from suture.runtime import Chain, call_plainly
+from suture.runtime import Chain
 from suture.runtime.points import PointData
 
 _NUMBERS = frozenset({bool, int, float, complex, str, bytes, type(None), type(UNBOUND)})

@@ -35,6 +35,7 @@ from suture.compiler.graph.no_rows import (
     sizes_made_after,
     updates_of,
 )
+from suture.compiler.language.dropped import holds_finalized
 from suture.compiler.objects import Constant, Symbol, Tensor
 from suture.compiler.torch.symbols import symbol_to_bool, symbol_truth
 from suture.torch_private import autograd_parts
@@ -182,7 +183,7 @@ def may_run_on_nothing(trace: Trace, count: int = 1) -> bool:
         return False
     if len(trace.graph.levels.stack) > 1 or torch.are_deterministic_algorithms_enabled():
         return False
-    return not (trace.finalized.in_state or trace.finalized.in_lists or trace.handling.waiting)
+    return not (holds_finalized(trace) or trace.finalized.in_lists or trace.handling.waiting)
 
 
 def exit_for(trace: Trace, reason: Break) -> Any:

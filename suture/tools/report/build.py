@@ -79,6 +79,9 @@ class _Builder:
             case events.Interpreted():
                 made_i = Interpretation(event.where, printable(event.reason))
                 self._count(self.report.interpreted, ("i", event.where, event.reason), made_i)
+            case events.LeftToPython():
+                made_l = Interpretation(event.where, "no tensor can be met, so Python runs it")
+                self._count(self.report.left_to_python, ("l", event.where), made_l)
 
     def _count(self, rows: list[Any], key: Any, made: Any) -> Any:
         """One more of a kind: the row that counts it, which is `made` if there is none yet."""

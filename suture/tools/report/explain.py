@@ -136,6 +136,8 @@ def _why_nothing(fn: Any, report: Report) -> str:
         return "The call raised before anything was compiled."
     if report.interpreted:
         return "Nothing was compiled: the frame was left to the interpreter."
+    if report.left_to_python:
+        return "Nothing was compiled: no tensor can be met, so Python runs the function."
     try:
         verdict = rules.lookup(_underlying(fn))
     except (TypeError, rules.RuleError):

@@ -121,6 +121,7 @@ class Record:
     breaks: list[BreakRow] = field(default_factory=list)
     recompilations: list[Recompilation] = field(default_factory=list)
     interpreted: list[Interpretation] = field(default_factory=list)
+    left_to_python: list[Interpretation] = field(default_factory=list)
     phases: list[Phase] = field(default_factory=list)
     sources: dict[str, list[str]] = field(default_factory=dict)
     calls: int = 0

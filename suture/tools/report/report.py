@@ -89,10 +89,18 @@ def _from_record(record: dict[str, Any]) -> Report:
         )
         for one in record["breaks"]
     ]
-    for key, kind in (("recompilations", Recompilation), ("interpreted", Interpretation)):
-        made[key] = [kind(**{**one, "where": Where(**one["where"])}) for one in record[key]]
+    for key, kind in _KINDS:
+        rows = record.get(key, ())  # a report of an earlier version may not have it
+        made[key] = [kind(**{**one, "where": Where(**one["where"])}) for one in rows]
     made["phases"] = [Phase(**one) for one in record["phases"]]
     return Report(**made)
+
+
+_KINDS = (
+    ("recompilations", Recompilation),
+    ("interpreted", Interpretation),
+    ("left_to_python", Interpretation),
+)
 
 
 def _region(one: dict[str, Any]) -> Region:

@@ -45,6 +45,9 @@ def renderable(report: Record) -> Group:
         parts += [
             Text(f"  {at(one.where)}{times(one.count)}  {one.reason}") for one in report.interpreted
         ]
+    if report.left_to_python:
+        parts.append(_title("Left to Python"))
+        parts += [Text(f"  {at(one.where)}  {one.reason}") for one in report.left_to_python]
     if report.phases or report.calls:
         parts += [_title("Time"), Padding(_times(report), (0, 0, 0, 2))]
     return Group(*parts)

@@ -1,0 +1,125 @@
+"""What a code object names, read off its bytes: much cheaper than decoding it.
+
+It is asked about code that nothing may ever be traced in.
+"""
+
+from __future__ import annotations
+
+import dis
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from types import CodeType
+
+Step = tuple[str, str, object]  # an operation, the name and the constant that go with it
+
+
+@dataclass(frozen=True, slots=True)
+class Named:
+    """What one code object names, without the code objects inside it.
+
+    loads        each global that is read, with the attributes that are taken from it at once
+    imports      each import: the module, its level, and what is taken from it (() for the module)
+    attributes   all attributes that are read
+    computed     whether `getattr` is used with a name that is not a constant
+    """
+
+    loads: tuple[tuple[str, ...], ...]
+    imports: tuple[tuple[str, int, tuple[str, ...]], ...]
+    attributes: frozenset[str]
+    computed: bool
+
+
+def named(code: CodeType) -> Named:
+    """What `code` names."""
+    loads: list[tuple[str, ...]] = []
+    imports: list[tuple[str, int, tuple[str, ...]]] = []
+    attributes: set[str] = set()
+    computed = False
+    steps = list(_steps(code))
+    for at, (op, name, _) in enumerate(steps):
+        if op in _ATTRIBUTES:
+            attributes.add(name)
+        elif op in _GLOBALS:
+            loads.append((name, *_taken(steps, at + 1)))
+            if name == "getattr":
+                found = _constant_name(steps, at + 1)
+                computed = computed or found is None
+                attributes.add(found or "")
+        elif op == "IMPORT_NAME":
+            level = steps[at - 2][2]
+            level = level if type(level) is int else 1  # what is not known counts as relative
+            imports.append((name, level, _imported(steps, at + 1)))
+    return Named(tuple(loads), tuple(imports), frozenset(attributes), computed)
+
+
+def _steps(code: CodeType) -> Iterator[Step]:
+    """The instructions: the operation, and the name or the constant that it loads."""
+    raw, names, consts = code.co_code, code.co_names, code.co_consts
+    extended = 0
+    for at in range(0, len(raw), 2):
+        op = raw[at]
+        if op == _EXTENDED:
+            extended = (extended | raw[at + 1]) << 8
+            continue
+        arg, extended = raw[at + 1] | extended, 0
+        if op in _WITH_NAME:
+            yield dis.opname[op], names[arg >> _SHIFTS.get(op, 0)], None
+        elif op == _CONSTANT:
+            yield "LOAD_CONST", "", consts[arg]
+        elif op not in _SILENT:
+            yield dis.opname[op], "", None
+
+
+def _taken(steps: list[Step], at: int) -> tuple[str, ...]:
+    """The attributes that are taken at once from what was loaded."""
+    found = []
+    while at < len(steps) and steps[at][0] in _ATTRIBUTES:
+        found.append(steps[at][1])
+        at += 1
+    return tuple(found)
+
+
+def _imported(steps: list[Step], at: int) -> tuple[str, ...]:
+    """What is taken from a module that was imported; each is stored at once."""
+    found = []
+    while at < len(steps) and (steps[at][0] == "IMPORT_FROM" or steps[at][0].startswith("STORE_")):
+        found += [steps[at][1]] if steps[at][0] == "IMPORT_FROM" else []
+        at += 1
+    return tuple(found)
+
+
+def _constant_name(steps: list[Step], at: int) -> str | None:
+    """The attribute that a call of `getattr` asks for; None if that is computed. Its first argument
+    is one load, perhaps with attributes of it; behind the name there may be one more."""
+    at += 1
+    while at < len(steps) and steps[at][0] in _ATTRIBUTES:
+        at += 1
+    behind = [op for op, _, _ in steps[at + 1 : at + 3]]
+    if behind and behind[0].startswith("LOAD_"):
+        del behind[0]
+    name = steps[at][2] if at < len(steps) and behind and behind[0] in _CALLS else None
+    return name if type(name) is str else None
+
+
+_CALLS = ("PRECALL", "CALL")
+_ATTRIBUTES = frozenset({"LOAD_ATTR", "LOAD_METHOD", "LOAD_SUPER_ATTR"})
+_GLOBALS = frozenset({"LOAD_GLOBAL", "LOAD_NAME", "LOAD_FROM_DICT_OR_GLOBALS"})
+_EXTENDED = dis.opmap["EXTENDED_ARG"]
+_CONSTANT = dis.opmap["LOAD_CONST"]
+_WITH_NAME = frozenset(
+    dis.opmap[name]
+    for name in (*_ATTRIBUTES, *_GLOBALS, "IMPORT_NAME", "IMPORT_FROM")
+    if name in dis.opmap
+)
+_SILENT = frozenset(dis.opmap[name] for name in ("CACHE", "PUSH_NULL", "NOP"))
+# The lowest bits of these arguments are flags.
+_SHIFTS = {
+    dis.opmap[name]: shift
+    for name, shift in (
+        ("LOAD_GLOBAL", 1),
+        ("LOAD_ATTR", 1 if sys.version_info >= (3, 12) else 0),
+        ("LOAD_SUPER_ATTR", 2),
+    )
+    if name in dis.opmap
+}

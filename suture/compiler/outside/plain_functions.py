@@ -1,0 +1,444 @@
+"""Functions that can meet no tensor, found before anything of them is traced.
+
+What a call can get hold of is read off its code: its arguments, the globals it names, the
+attributes that any code it can run takes from those, and so on. Python's own library is taken at
+its word, but for what hands out objects from nowhere (frames, pickles, modules by name). An array
+of NumPy counts as a tensor, since graphs hold them too; and so does anything that is not
+understood.
+
+The answer decides what is traced, never what is computed. It is stricter than that of
+`tensor_free`, which says where a region that has begun is cut: here a whole function is left to
+Python, and with it all that it calls.
+"""
+
+from __future__ import annotations
+
+import builtins
+import gc
+import importlib.util
+import sys
+import types
+import weakref
+from collections.abc import Iterable
+from typing import Any
+
+import torch
+
+from suture._core import UNBOUND, Compiled
+from suture.bytecode import Named, named
+from suture.compiler.objects.lookup import dict_of, find_in_mro, has_plain_keys, hides_dict
+from suture.runtime.guards import Guards
+from suture.runtime.sources import Source, pinned, slot
+
+_MOST = 1_500  # values that are looked at, before a call is taken for one that meets tensors
+_MANY = 256  # elements of a container that are looked at one by one
+_SCALARS = frozenset(
+    {bool, int, float, complex, str, bytes, bytearray, type(None), type(...), range, type(UNBOUND)}
+)
+_COMPUTING = frozenset({"torch", "numpy", "suture"})
+# Of the library: what gives objects that nobody passed to it, or whose names no code has.
+_FROM_NOWHERE = frozenset(
+    {
+        "builtins.eval", "builtins.exec", "builtins.globals",
+        "builtins.__import__", "builtins.breakpoint", "sys._getframe", "sys._current_frames",
+        "sys.modules", "sys.exc_info", "sys.exception", "gc.get_objects", "gc.get_referrers",
+        "gc.get_referents", "gc.garbage", "contextvars.copy_context", "_contextvars.copy_context",
+        "traceback.walk_stack", "traceback.walk_tb", "inspect.currentframe", "inspect.stack",
+        "inspect.trace", "inspect.getouterframes", "inspect.getinnerframes", "inspect.getmodule",
+        "inspect.getclosurevars", "inspect.getcallargs", "pickle.load", "pickle.loads",
+        "_pickle.load", "_pickle.loads", "pickle.Unpickler", "_pickle.Unpickler",
+        "pickle._Unpickler", "pickle._loads", "pickle._load",
+    }
+)  # fmt: skip
+_MODULES_FROM_NOWHERE = frozenset(
+    {
+        "importlib", "_imp", "imp", "pkgutil", "runpy", "ctypes", "_ctypes", "shelve", "code",
+        "codeop", "pdb", "bdb", "multiprocessing", "concurrent", "__main__",
+    }
+)  # fmt: skip
+# Code that comes at attributes without naming them.
+_REFLECTING = frozenset(
+    {
+        "vars", "__dict__", "__getattribute__", "__reduce__", "__reduce_ex__", "__getstate__",
+        "asdict", "astuple", "attrgetter", "methodcaller", "getmembers", "getattr_static",
+        "getmembers_static",
+    }
+)  # fmt: skip
+# Attributes through which code comes at what nobody passed to it.
+_TELLING = frozenset(
+    {
+        "f_back", "f_globals", "f_locals", "tb_frame", "gi_frame", "cr_frame", "ag_frame",
+        "__globals__", "__subclasses__", "__builtins__",
+    }
+)  # fmt: skip
+_HOLDING = (types.FrameType, types.TracebackType, types.GeneratorType, types.CoroutineType,
+            types.AsyncGeneratorType, weakref.ProxyType, weakref.CallableProxyType)  # fmt: skip
+_MODULE_OF = vars(type)["__module__"].__get__
+_MRO_OF = vars(type)["__mro__"].__get__
+_CONTENTS_OF = vars(type)["__dict__"].__get__
+_HEAP_TYPE = 1 << 9
+
+
+class MayMeet(Exception):
+    """A tensor may be met."""
+
+
+def guards_of_plain(state: tuple[Any, ...], names: Iterable[str]) -> Guards | None:
+    """For a function and the values of its parameters, which have these names: the guards under
+    which a call meets no tensor either. Raises MayMeet if this one may. None: no guards can say it,
+    since it depends on what objects hold that change."""
+    reach = _Reach()
+    for at, (value, name) in enumerate(zip(state, names)):
+        reach.value(value, slot(at, name))
+    reach.finish()
+    return reach.guards if reach.lasting else None
+
+
+class _Reach:
+    """What a call can get hold of. Raises MayMeet once that may be a tensor."""
+
+    def __init__(self) -> None:
+        self.guards = Guards()
+        self.lasting = True  # the guards say all that the answer depends on
+        self.seen: dict[int, Any] = {}
+        self.names: set[str] = set()  # attributes that code takes from objects
+        self.reflecting = False  # some code takes any
+        self.tables: list[Any] = []  # of attributes, those of modules and functions too
+        self.objects: list[Any] = []  # of classes of the program
+        self.roots: dict[int, Source] = {}
+        self.work: list[tuple[Any, Source | None]] = []
+
+    def value(self, value: Any, source: Source | None) -> None:
+        self.work.append((value, source))
+
+    def values(self, values: Iterable[Any]) -> None:
+        self.work += [(value, None) for value in values]
+
+    def finish(self) -> None:
+        """Look at all there is to look at, and at the attributes that code names."""
+        done: set[tuple[int, str]] = set()
+        while self.work:
+            while self.work:
+                self._look(*self.work.pop())
+            for at, table in enumerate(self.tables):
+                names = table if self.reflecting and type(table) is not _Slots else self.names
+                for name in names:
+                    if (at, name) not in done and name in table:
+                        done.add((at, name))
+                        self._held(table[name])
+            if self.reflecting:
+                self.values(part for obj in self.objects for part in gc.get_referents(obj))
+                self.objects.clear()
+
+    def _is_new(self, value: object) -> bool:
+        if id(value) in self.seen:
+            return False
+        self.seen[id(value)] = value
+        if len(self.seen) > _MOST:
+            raise MayMeet
+        return True
+
+    def _guard(self, value: Any, source: Source | None) -> None:
+        """The same object has to be there the next time."""
+        if source is None:
+            return
+        if type(value).__weakrefoffset__:
+            self.guards.add(source, "weak", value)
+        else:
+            self.guards.add(source, "is", value)
+
+    # ---- values by their kind
+
+    def _look(self, value: Any, source: Source | None) -> None:
+        """Only its type is asked what a value is: its class may answer for it with code."""
+        kind = type(value)
+        if kind in _SCALARS:
+            if source is not None:
+                self.guards.add(source, "type", kind)
+            return
+        if kind in (tuple, dict) and not value and source is not None:
+            self.guards.add(source, "type", kind)
+            self.guards.add(source, "len", 0)
+            return
+        self._guard(value, source)
+        if not self._is_new(value):
+            return
+        if issubclass(kind, types.FunctionType):
+            self._function(value, source)
+        elif issubclass(kind, type):
+            self._class(value)
+        elif issubclass(kind, types.ModuleType):
+            self._module(value)
+        elif kind in (list, tuple, set, frozenset, dict):
+            self._container(value)
+        elif issubclass(kind, types.BuiltinFunctionType):
+            self._builtin(value)
+        elif kind is Compiled:
+            self.value(value.function, None)
+        elif issubclass(kind, weakref.ReferenceType):
+            self.lasting = False
+            self.value(weakref.ref.__call__(value), None)
+        elif issubclass(kind, _HOLDING):
+            raise MayMeet
+        elif kind in _DESCRIPTORS:
+            self.value(value.__objclass__, None)
+        elif kind in (property, staticmethod, classmethod, types.MethodType):
+            self.lasting = False
+            self._held(value)
+        else:
+            self._instance(value, kind)
+
+    def _container(self, value: Any) -> None:
+        if not value and type(value) in (tuple, frozenset):
+            return
+        self.lasting = False
+        parts: list[Any] = [[*value.keys()], [*value.values()]] if type(value) is dict else [value]
+        for part in parts:
+            if not set(map(type, part)) <= _SCALARS:
+                if len(part) > _MANY:
+                    raise MayMeet
+                self.values(part)
+
+    def _module(self, module: types.ModuleType) -> None:
+        table = dict_of(module)
+        if table is None or type(module) is not types.ModuleType or "__getattr__" in table:
+            raise MayMeet
+        name = table.get("__name__")
+        if _top(name) in _COMPUTING or _top(name) in _MODULES_FROM_NOWHERE:
+            raise MayMeet
+        self.lasting = self.lasting and _top(name) in sys.stdlib_module_names
+        self._table(table)
+
+    def _builtin(self, value: Any) -> None:
+        owner = value.__self__
+        if owner is None or isinstance(owner, types.ModuleType):
+            self._of_library(value.__module__, value.__name__)
+        else:
+            self.value(owner, None)
+
+    def _of_library(self, module: object, name: object) -> None:
+        """Code of Python's own library, which does nothing but its work."""
+        top = _top(module)
+        if top not in sys.stdlib_module_names or top in _MODULES_FROM_NOWHERE:
+            raise MayMeet
+        if f"{module}.{name}" in _FROM_NOWHERE:
+            raise MayMeet
+
+    def _instance(self, value: Any, kind: type) -> None:
+        """An object: all that it holds, if code of the library, which names nothing here, works on
+        it; else the attributes that are named."""
+        if _MODULE_OF(kind) in _KEEPING and kind.__name__ in _STORES:
+            raise MayMeet
+        if kind is object:
+            return
+        self.value(kind, None)
+        if any(_is_of_library(base) and base is not object for base in _MRO_OF(kind)):
+            held = gc.get_referents(value)
+            self.lasting = self.lasting and all(part is kind for part in held)
+            self.values(held)
+            return
+        self.lasting = False
+        if hides_dict(kind) or _is_in_c(kind):
+            raise MayMeet
+        self.objects.append(value)
+        self._table(dict_of(value) or {})
+        self._table(_Slots(value, kind))
+
+    def _held(self, value: Any) -> None:
+        """What is found under a name: the functions of a property, or the value itself."""
+        kind = type(value)
+        if kind is property:
+            self.values((value.fget, value.fset, value.fdel))
+        elif kind in (staticmethod, classmethod):
+            self.value(value.__func__, None)
+        elif kind is types.MethodType:
+            self.values((value.__func__, value.__self__))
+        elif kind not in _DESCRIPTORS:  # what those give is asked of the objects
+            self.value(value, None)
+
+    def _table(self, table: Any) -> None:
+        if type(table) is not _Slots and not has_plain_keys(table):
+            raise MayMeet
+        self.tables.append(table)
+
+    # ---- code
+
+    def _class(self, cls: type) -> None:
+        """A class: its methods may be run by what gets one of its objects. Of one that derives from
+        a class of the library, which may have hundreds, those that the library's class knows of and
+        those that code names."""
+        if issubclass(cls, (torch.Tensor, torch.nn.Module)):
+            raise MayMeet
+        if _is_of_library(cls) or _is_in_c(cls):
+            self._of_library(_MODULE_OF(cls), cls.__name__)
+            return
+        if _MRO_OF(cls) is None or any(_top(_MODULE_OF(b)) in _COMPUTING for b in _MRO_OF(cls)):
+            raise MayMeet
+        self.lasting = False
+        self.value(type(cls), None)
+        theirs = [base for base in _MRO_OF(cls) if _is_of_library(base)]
+        known = {name for base in theirs if not _is_in_c(base) for name in _CONTENTS_OF(base)}
+        for base in theirs:
+            self.value(base, None)
+        for base in _MRO_OF(cls):
+            if base not in theirs:
+                self._methods(_CONTENTS_OF(base), known)
+
+    def _methods(self, contents: Any, known: set[str]) -> None:
+        """Those of a class. `known`: the names that classes of the library above it have."""
+        self._table(contents)
+        for name, held in contents.items():
+            if not known or name in known or (name.startswith("__") and name.endswith("__")):
+                self._held(held)
+
+    def _function(self, fn: types.FunctionType, source: Source | None) -> None:
+        home = fn.__globals__.get("__name__")
+        if _top(home) in _COMPUTING:
+            raise MayMeet
+        for at, cell in enumerate(fn.__closure__ or ()):
+            self.lasting = self.lasting and source is not None
+            held = None if source is None else source.child("closure", at).cell()
+            self.value(_contents(cell), held)
+        for default in (*(fn.__defaults__ or ()), *(fn.__kwdefaults__ or {}).values()):
+            self.value(default, None)
+        if fn.__dict__:
+            self.lasting = False
+            self._table(fn.__dict__)
+        if _top(home) in sys.stdlib_module_names:
+            self._of_library(home, fn.__name__)
+        else:
+            self._code(fn.__code__, fn.__globals__)
+
+    def _code(self, code: types.CodeType, namespace: dict[str, Any]) -> None:
+        if not self._is_new(code):
+            return
+        if not has_plain_keys(namespace):
+            raise MayMeet
+        found = _named(code)
+        if not found.attributes.isdisjoint(_TELLING):
+            raise MayMeet
+        self.names |= found.attributes
+        self.reflecting |= found.computed or not found.attributes.isdisjoint(_REFLECTING)
+        for name, *attributes in found.loads:
+            self.reflecting |= name in _REFLECTING
+            self._global(namespace, name, attributes)
+        for name, level, taken in found.imports:
+            self.reflecting |= not _REFLECTING.isdisjoint(taken)
+            self._import(namespace, name, level, taken)
+        for const in code.co_consts:
+            if type(const) is types.CodeType:
+                self._code(const, namespace)
+
+    def _global(self, namespace: dict[str, Any], name: str, attributes: list[str]) -> None:
+        """A global that code names, or what it takes from a module."""
+        source = self._root(namespace)
+        if name not in namespace:
+            self.guards.add(source, "no_key", name)
+            self.value(vars(builtins).get(name), None)
+            return
+        value, at = namespace[name], source.item(name)
+        for attribute in attributes:
+            if type(value) is not types.ModuleType:
+                break
+            self._guard(value, at)
+            table: Any = dict_of(value) or {}
+            if _top(table.get("__name__")) in _COMPUTING or not has_plain_keys(table):
+                raise MayMeet
+            self._of_module(table, attribute)
+            if attribute not in table:
+                if "__getattr__" in table:
+                    raise MayMeet
+                return  # the program raises
+            value, at = table[attribute], self._root(table).item(attribute)
+        self.value(value, at)
+
+    def _root(self, table: dict[str, Any]) -> Source:
+        """The globals of a module."""
+        if id(table) not in self.roots:
+            self.roots[id(table)] = pinned(table, f"{table.get('__name__')}.__dict__")
+        return self.roots[id(table)]
+
+    def _of_module(self, table: dict[str, Any], name: str) -> None:
+        if f"{table.get('__name__')}.{name}" in _FROM_NOWHERE:
+            raise MayMeet
+
+    def _import(
+        self, namespace: dict[str, Any], name: str, level: int, taken: tuple[str, ...]
+    ) -> None:
+        """What an import inside of a function gives. A module that is not loaded yet may be
+        anything, unless it is the library's."""
+        if level:
+            name = "." * level + name
+            name = importlib.util.resolve_name(name, str(namespace.get("__package__") or "?"))
+        self.lasting = self.lasting and _top(name) in sys.stdlib_module_names
+        module = sys.modules.get(name)
+        if module is None:
+            self._of_library(name, "")
+            return
+        table: Any = dict_of(module) or {}
+        if not taken:
+            self.value(sys.modules.get(name.partition(".")[0]), None)
+            self.value(module, None)
+        for part in taken:
+            self._of_module(table, part)
+            submodule = sys.modules.get(f"{name}.{part}")
+            self.value(table.get(part, submodule), None)
+
+
+class _Slots:
+    """The attributes of an object that are in slots of its class."""
+
+    def __init__(self, of: object, kind: type) -> None:
+        self.of, self.kind = of, kind
+
+    def __contains__(self, name: str) -> bool:
+        return type(find_in_mro(self.kind, name)) is types.MemberDescriptorType
+
+    def __getitem__(self, name: str) -> Any:
+        try:
+            return find_in_mro(self.kind, name).__get__(self.of)
+        except AttributeError:  # it is empty
+            return None
+
+
+# Objects that give what they do not hold: it depends on the thread, or on the context.
+_KEEPING = ("_contextvars", "_thread", "_asyncio", "_threading_local")
+_STORES = frozenset({"ContextVar", "Context", "_local", "local", "Future", "Task"})
+_DESCRIPTORS = (
+    types.MemberDescriptorType,
+    types.GetSetDescriptorType,
+    types.WrapperDescriptorType,
+    types.MethodDescriptorType,
+    types.ClassMethodDescriptorType,
+)
+_known: dict[int, tuple[types.CodeType, Named]] = {}
+_KEPT = 2_048
+
+
+def _named(code: types.CodeType) -> Named:
+    """What a code object names, read once."""
+    known = _known.get(id(code))
+    if known is None:
+        if len(_known) >= _KEPT:
+            _known.clear()
+        known = _known[id(code)] = code, named(code)
+    return known[1]
+
+
+def _is_of_library(cls: type) -> bool:
+    return _top(_MODULE_OF(cls)) in sys.stdlib_module_names
+
+
+def _top(module: object) -> str:
+    return str(module).partition(".")[0]
+
+
+def _is_in_c(cls: type) -> bool:
+    return not cls.__flags__ & _HEAP_TYPE or "__module__" not in _CONTENTS_OF(cls)
+
+
+def _contents(cell: Any) -> Any:
+    try:
+        return cell.cell_contents
+    except ValueError:
+        return None
