@@ -15,7 +15,6 @@ from suture.compiler.objects.iterator import END
 from suture.compiler.objects.made_by_python import MadeByPython
 from suture.compiler.objects.methods import method, run_method
 
-
 # The variables of what stands for an iterator of the library that say how far it is.
 _RESTS = {itertools.count: ("value", "step"), itertools.repeat: ("item", "left")}
 
