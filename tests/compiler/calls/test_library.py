@@ -126,3 +126,11 @@ def test_counting_and_repeating_iterators_leave_where_they_stand():
         assert [repr(i) for i in got[1:]] == [repr(i) for i in wanted[1:]]
         assert list(got[2]) == ["a"]
         assert next(got[3]) == next(wanted[3])
+
+
+def test_a_read_only_view_of_a_dict_backwards():
+    def fn(x, table):
+        view = types.MappingProxyType(table)
+        return x.sin(), list(reversed(view)), [k for k in view.__reversed__()]
+
+    check(fn, torch.ones(2), {"a": 1, "b": 2})
