@@ -46,32 +46,55 @@ class Outside:
         return variable.source is not None or id(variable) in self.objects
 
     def refuse_changes(self, trace: Trace, name: str, saved: Effects) -> None:
-        """Break where the body has changed any of them, or anything else that outlives it."""
-        for at, variable in trace.effects.touched.items():
+        """Break where the body, whose effects were kept apart, has changed any of them, or
+        anything else that outlives it."""
+        self.refuse_touched(trace, name, trace.effects.touched)
+        if trace.effects.calls:
+            raise _refused(name, "what is printed")
+        if trace.effects.globals != saved.globals:
+            raise _refused(name, "a global variable")
+
+    def refuse_touched(self, trace: Trace, name: str, touched: dict[int, Any]) -> None:
+        for at, variable in touched.items():
             before = self.entries.get(at, getattr(variable, "original", None))
             if _as_before(trace, variable, before):
                 continue
             _refuse_escaping_context(variable, name)
             if self.has(variable):
                 raise _refused(name, variable.describe())
-        if trace.effects.calls:
-            raise _refused(name, "what is printed")
-        if trace.effects.globals != saved.globals:
-            raise _refused(name, "a global variable")
+
+
+class _Watched(Effects):
+    """The effects of a region, shared, while it is noted what is changed: `seen`."""
+
+    __slots__ = ("seen",)
+
+    def __init__(self, of: Effects) -> None:
+        for slot in Effects.__slots__:
+            setattr(self, slot, getattr(of, slot))
+        self.seen: dict[int, Any] = {}
+
+    def touch(self, variable: Any) -> None:
+        self.seen.setdefault(id(variable), variable)
+        super().touch(variable)
 
 
 @contextlib.contextmanager
 def changes_refused(trace: Trace, name: str) -> Iterator[None]:
     """Around a call of the function of an operator that will run it again."""
-    saved, trace.effects = trace.effects, Effects()
-    trace.effects.globals.update(saved.globals)
-    outside = Outside(trace)
+    saved, outside = trace.effects, Outside(trace)
+    calls, stored = len(saved.calls), dict(saved.globals)
+    trace.effects = watched = _Watched(saved)
     try:
         yield
-        outside.refuse_changes(trace, name, saved)
     finally:
-        inside, trace.effects = trace.effects, saved
-        saved.absorb(inside)
+        trace.effects = saved
+        saved.changes, saved.indexed = watched.changes, watched.indexed
+    outside.refuse_touched(trace, name, watched.seen)
+    if len(saved.calls) > calls:
+        raise _refused(name, "what is printed")
+    if saved.globals != stored:
+        raise _refused(name, "a global variable")
 
 
 _KEPT = "to hold a tensor of its own"
