@@ -38,6 +38,12 @@ special(
     "random",
     because="draws from the generator of Python, whose state is put back",
 )
+special(
+    "random.Random.random random.Random.uniform random.Random.randint random.Random.randrange"
+    " random.Random.gauss",
+    "random",
+    because="draws from a generator of the program, whose state is put back",
+)
 special("random.Random", "random_class", because="a generator of Python, with state")
 run(
     "time.time time.perf_counter time.sleep time.monotonic time.process_time time.time_ns",

@@ -53,6 +53,16 @@ class Effects:
         self.note_change()
         self.calls.append((fn, args, kwargs))
 
+    def absorb(self, later: Effects) -> None:
+        """Add what was noted apart, from a moment on. `later` began with these globals."""
+        for key, variable in later.touched.items():
+            self.touched.setdefault(key, variable)
+        self.globals = later.globals
+        self.calls += later.calls
+        self.passed += later.passed
+        self.changes += later.changes
+        self.log += later.log
+
     def store_global(self, namespace: dict[str, Any], name: str, value: Any) -> None:
         """Set global `name`; value None deletes it."""
         self.note_change()

@@ -263,6 +263,7 @@ class GraphBuilder:
     ) -> torch.fx.Node:
         """Not `counted`: it only reads a part of a value, which is no operation."""
         graph = self.graph
+        outermost = outermost or self.levels.belongs_outside(op, target, args, kwargs, value)
         if len(self.levels.stack) > 1 and not outermost:
             graph = self.levels.top.graph
             args, kwargs = torch.fx.map_arg((args, kwargs), self.levels.lift)

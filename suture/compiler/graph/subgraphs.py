@@ -9,20 +9,26 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
+import torch
 import torch.fx
 
 from suture.breaks import Break, higher_order
+from suture.torch_private.symbolic_shapes import expression_now as _now
+
+_NUMBERS = (torch.SymInt, torch.SymFloat, torch.SymBool)
 
 
 @dataclass(slots=True, eq=False)
 class Level:
     """One graph under construction. `formal` are the placeholders of its own arguments; `lifted`
-    maps nodes of the graph around it to the placeholders that stand for them here."""
+    maps nodes of the graph around it to the placeholders that stand for them here. `runs_once`:
+    the operator whose body it is runs it exactly once, at the call."""
 
     graph: torch.fx.Graph
     attributes: dict[str, Any] = field(default_factory=dict)
     formal: list[torch.fx.Node] = field(default_factory=list)
     lifted: dict[torch.fx.Node, torch.fx.Node] = field(default_factory=dict)
+    runs_once: bool = False
 
     def placeholder(self, name: str, value: Any) -> torch.fx.Node:
         """One more argument of this graph, behind those it has."""
@@ -56,9 +62,37 @@ class Levels:
     def top(self) -> Level:
         return self.stack[-1]
 
-    def push(self) -> Level:
-        self.stack.append(Level(torch.fx.Graph(tracer_cls=None)))
+    def push(self, runs_once: bool = False) -> Level:
+        self.stack.append(Level(torch.fx.Graph(tracer_cls=None), runs_once=runs_once))
         return self.top
+
+    def belongs_outside(self, op: str, target: Any, args: Any, kwargs: Any, value: object) -> bool:
+        """Whether what would be a node of a body that runs exactly once is a number made of numbers
+        of the outermost graph, or the size of one of its arguments: it can as well be computed
+        there, and leave the body."""
+        if not self._all_run_once() or not isinstance(value, _NUMBERS):
+            return False
+        nodes: list[torch.fx.Node] = []
+        torch.fx.map_arg((args, kwargs), nodes.append)
+        if any(node.graph is not self.stack[0].graph for node in nodes):
+            return False
+        is_size = (op, target) == ("call_method", "size") and nodes[0].op == "placeholder"
+        return is_size or all(isinstance(n.meta["example_value"], _NUMBERS) for n in nodes)
+
+    def outer_size(self, size: torch.SymInt) -> tuple[torch.fx.Node, int] | None:
+        """In a body that runs once: an argument of the outermost graph, and its dimension that has
+        this symbolic size; None if there is none."""
+        if not self._all_run_once():
+            return None
+        for node in self.stack[0].graph.find_nodes(op="placeholder"):
+            value = node.meta.get("example_value")
+            for i, n in enumerate(value.shape if isinstance(value, torch.Tensor) else ()):
+                if isinstance(n, torch.SymInt) and _now(n) == _now(size):
+                    return node, i
+        return None
+
+    def _all_run_once(self) -> bool:
+        return len(self.stack) > 1 and all(level.runs_once for level in self.stack[1:])
 
     def pop(self) -> Level:
         return self.stack.pop()

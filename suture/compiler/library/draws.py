@@ -25,7 +25,7 @@ from suture.compiler.core import Trace, Value
 from suture.compiler.models import handles
 from suture.compiler.objects import Constant, Tensor
 from suture.compiler.torch.symbols import number_from_data
-from suture.runtime.sources import pinned
+from suture.runtime.sources import Source, pinned
 
 FUNCTIONS = (random.random, random.uniform, random.randint, random.randrange, random.gauss)
 _CPU = torch.device("cpu")
@@ -33,13 +33,15 @@ _CPU = torch.device("cpu")
 
 @dataclass(slots=True, eq=False)
 class Draw:
-    """One call of a function of `random`. The object itself stands for its result where sources
-    are read."""
+    """One call of a function of `random`, or of a method of the generator `owner`. The object
+    itself stands for its result where sources are read."""
 
     function: Any
     args: tuple[Any, ...]
     kwargs: dict[str, Value]
-    state: tuple[Any, Any] = (random.getstate, random.setstate)  # of its generator
+    state: tuple[Any, Any] | None = (random.getstate, random.setstate)  # of its generator
+    owner: Source | None = None
+    gives_generator: bool = False  # it makes a generator: nothing of another one changes
     item: torch.fx.Node | None = None  # takes the number out of its tensor
 
 
@@ -68,13 +70,14 @@ def compare_drawn(trace: Trace, symbol: str, left: Any, right: Any) -> Value | N
 
 def _bounds(drawn: Draw) -> tuple[Any, Any] | None:
     """The lowest and the highest number that may be drawn, where that is plain."""
-    if drawn.function is random.random:
+    if drawn.function in (random.random, random.Random.random):
         return 0.0, math.nextafter(1.0, 0.0)
-    if drawn.function in (random.uniform, random.randint) and len(drawn.args) == 2:
+    if drawn.function in _BETWEEN and len(drawn.args) == 2:
         return min(drawn.args), max(drawn.args)
     return None
 
 
+_BETWEEN = (random.uniform, random.randint, random.Random.uniform, random.Random.randint)
 _ORDERS = {"<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge}
 
 
@@ -90,20 +93,34 @@ def may_be_large(function: Any, values: tuple[Any, ...]) -> bool:
     return any(type(v) is int and abs(v) > most for v in values)
 
 
+def draw(
+    trace: Trace, function: Any, args: list[Value], kwargs: dict[str, Value], owner: Source | None
+) -> Value | None:
+    """The number that `function` draws, of `random` or of the generator `owner`; None where only
+    Python can call it."""
+    outermost = len(trace.graph.levels.stack) == 1
+    if not outermost or not abstract.all_known(trace, args, kwargs):
+        return None
+    values = tuple(a.constant() for a in args)
+    named = {name: value.constant() for name, value in kwargs.items()}
+    if may_be_large(function, (*values, *named.values())):
+        return None
+    try:
+        example = getattr(random.Random(0), function.__name__)(*values, **named)
+    except (TypeError, ValueError):
+        return None  # Python raises it
+    drawn = Draw(function, values, named)
+    if owner is not None:
+        drawn.state, drawn.owner = None, owner
+    return draw_number(trace, drawn, example)
+
+
 def _handler(function: Any) -> Any:
     def handler(trace: Trace, args: list[Value], kwargs: dict[str, Value]) -> Value:
-        outermost = len(trace.graph.levels.stack) == 1
-        if outermost and abstract.all_known(trace, args, kwargs):
-            values = tuple(a.constant() for a in args)
-            named = {name: value.constant() for name, value in kwargs.items()}
-            if may_be_large(function, (*values, *named.values())):
-                raise unmodelled.reason(function, rules.lookup(function), args)
-            try:
-                example = getattr(random.Random(0), function.__name__)(*values, **named)
-                return draw_number(trace, Draw(function, values, named), example)
-            except (TypeError, ValueError):
-                pass  # Python raises it
-        raise unmodelled.reason(function, rules.lookup(function), args)
+        found = draw(trace, function, args, kwargs, None)
+        if found is None:
+            raise unmodelled.reason(function, rules.lookup(function), args)
+        return found
 
     return handler
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import types
 from typing import Any
 
@@ -13,6 +14,9 @@ from suture.compiler.objects.constant import Constant
 from suture.compiler.objects.iterator import END
 from suture.compiler.objects.made_by_python import MadeByPython
 from suture.compiler.objects.methods import method, run_method
+
+# The variables of what stands for an iterator of the library that say how far it is.
+_RESTS = {itertools.count: ("value", "step"), itertools.repeat: ("item", "left")}
 
 
 class Generator(Mutable):
@@ -54,6 +58,18 @@ class Generator(Mutable):
     def advance(self, trace: Trace) -> Value:
         return advance_generator(trace, self, Constant(None))
 
+    def _rest(self) -> list[Any] | None:
+        """The arguments that make the iterator of the library that this one stands for, as far as
+        it is now; None where no arguments do."""
+        names = _RESTS.get(self.origin[0]) if self.origin is not None and self.started else None
+        if names is None or self.frame is None or self.running:
+            return None
+        variables = self.frame.code.code.co_varnames
+        found = [self.frame.locals[variables.index(name)] for name in names]
+        left = found[-1] if names[-1] == "left" else None
+        forever = isinstance(left, Constant) and left.value < 0
+        return found[:-1] if forever else found
+
     def remaining(self, trace: Trace) -> list[Any]:
         out = []
         while (item := self.advance(trace)) is not END:
@@ -61,6 +77,10 @@ class Generator(Mutable):
         return out
 
     def rebuild(self, emit: Emitter) -> str:
+        rest = self._rest()
+        if rest is not None:
+            given = ", ".join(emit.value(v) for v in rest)
+            return f"{emit.constant(self.origin[0], self.origin[0].__name__)}({given})"
         again = self.origin is not None and self.origin[1] is not None and not self.started
         if self.position is not None and not again:
             raise MadeByPython(self.position, "an iterator that has begun")

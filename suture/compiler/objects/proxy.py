@@ -87,3 +87,8 @@ def proxy_ne(self: Proxy, trace: Trace, other: Value) -> Value:
 @method(Proxy, "__or__")
 def proxy_or(self: Proxy, trace: Trace, other: Value) -> Value:
     return abstract.binary(trace, "or_", self.behind, other)
+
+
+@method(Proxy, "__reversed__")
+def proxy_reversed(self: Proxy, trace: Trace) -> Value:
+    return abstract.call(trace, abstract.getattr(trace, self.behind, "__reversed__"), [], {})

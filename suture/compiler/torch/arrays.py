@@ -6,19 +6,17 @@ import contextlib
 import functools
 import operator
 import warnings
-from collections.abc import Callable
 from typing import Any
 
 import torch
 
-from suture.breaks import Break, arrays, calls, tensors
+from suture.breaks import Break, arrays, tensors
 from suture.compiler import abstract
 from suture.compiler.abstract import implements
 from suture.compiler.core import Trace, Value
 from suture.compiler.graph import arrays as nodes
 from suture.compiler.language.attributes import MISSING, find_in_mro
 from suture.compiler.language.conversions import wrap_known
-from suture.compiler.models import handles
 from suture.compiler.objects import (
     Class,
     Constant,
@@ -32,10 +30,10 @@ from suture.compiler.objects import (
 from suture.compiler.objects.array import Array, numpy_dtype
 from suture.compiler.objects.array_flat import Flat, set_flat
 from suture.compiler.objects.bound_method import BoundMethod
-from suture.compiler.objects.tensor import known_tensor
 from suture.compiler.objects.wraps import WRAPPERS
 from suture.compiler.torch.array_agreement import differs, has_other_numbers, of_one_kind
 from suture.compiler.torch.array_memory import note_position, write_array
+from suture.compiler.torch.array_tensors import array_of_scalar, is_scalar_alone, with_arrays
 
 _REDUCTIONS = frozenset(["sum", "prod", "max", "min", "mean", "amax", "amin", "argmax", "argmin"])
 _MADE = frozenset(
@@ -76,6 +74,10 @@ def call_numpy(
         return None
     if (name in ("array", "asarray") or name.endswith("_like")) and _begins_with_tensor(args):
         args = [abstract.tensor_method(trace, args[0], "numpy", [], {}), *args[1:]]
+    elif args and (name in _REDUCTIONS or name in ("array", "asarray")):
+        args = [with_arrays(trace, args[0]), *args[1:]]
+    if name in ("array", "asarray") and not kwargs and is_scalar_alone(args):
+        return array_of_scalar(trace, args[0])
     if name not in _MADE and not any(_holds_array(trace, v) for v in (*args, *kwargs.values())):
         return _fold_numpy(trace, real, name, args, kwargs)
     if isinstance(real, numpy.ufunc) and len(args) > real.nin:
@@ -307,7 +309,7 @@ def array_attribute(trace: Trace, array: Array, name: str) -> Value:
         return Constant(numpy_dtype(value).itemsize)
     if name == "nbytes":
         return abstract.torch_attribute(trace, array.tensor, "nbytes")
-    if name == "strides" and array.source is not None:
+    if name == "strides" and (array.source is not None or _is_of_input(array)):
         return _strides(array)
     if name == "flat":
         return Flat(array)
@@ -333,6 +335,13 @@ def array_set_attribute(trace: Trace, array: Array, name: str, value: Value) -> 
     if name != "flat":
         raise Break(arrays.ARRAY_ATTRIBUTE, attribute=name)
     set_flat(trace, array, value)
+
+
+def _is_of_input(array: Array) -> bool:
+    """Whether it is the array of a tensor from outside, with that one's layout."""
+    node = array.tensor.node
+    detached = (node.op, node.target) == ("call_method", "detach")
+    return detached and node.args[0].op == "placeholder"
 
 
 def _strides(array: Array) -> Value:
@@ -473,22 +482,3 @@ def _numpy_name(real: object) -> str | None:
         if getattr(getattr(numpy, room), name, None) is real:
             return f"{room}.{name}"
     return None
-
-
-@handles("Tensor.numpy")
-def _to_numpy(trace: Trace, tensor: Tensor, args: list[Value], kwargs: dict[str, Value]) -> Value:
-    value = tensor.value
-    plain = not args and not kwargs and not value.requires_grad and value.device.type == "cpu"
-    if not plain or value.dtype in (torch.bfloat16, torch.complex32) or value.is_conj():
-        raise Break(calls.C_FUNCTION, function="Tensor.numpy")
-    seen = known_tensor(abstract.add_node(trace, "call_method", "detach", [tensor], {}))
-    return Array(seen, is_view=True)
-
-
-@handles("from_numpy")
-def _from_numpy(
-    trace: Trace, target: Callable[..., Any], args: list[Value], kwargs: dict[str, Value]
-) -> Value:
-    if len(args) == 1 and isinstance(args[0], Array) and not args[0].is_scalar:
-        return abstract.add_node(trace, "call_method", "detach", [args[0].tensor], {})
-    raise Break(calls.C_FUNCTION, function="torch.from_numpy")

@@ -9,23 +9,12 @@ import torch
 
 from suture.breaks import Break, autograd, higher_order
 from suture.compiler import abstract
-from suture.compiler.core import Mutable, Trace, Value
+from suture.compiler.core import Trace, Value
 from suture.compiler.effects import Effects
 from suture.compiler.graph import OpFailed
-from suture.compiler.language.attributes import MISSING, instance_value
-from suture.compiler.objects import (
-    Cell,
-    Constant,
-    Dict,
-    Iterator,
-    Object,
-    Raised,
-    Sequence,
-    Symbol,
-    Tensor,
-)
-from suture.compiler.objects.instance import DELETED
+from suture.compiler.objects import Raised, Symbol, Tensor
 from suture.compiler.torch import trees
+from suture.compiler.torch.body_effects import Outside, refuse_leaks
 from suture.compiler.torch.tensors import op_failure
 
 
@@ -58,24 +47,30 @@ def trace_body(
     leaves: list[Any],
     fakes: list[Any],
     kwargs: Any = None,
+    runs_once: bool = False,
 ) -> Body:
     """Trace `fn(*structure)` with fresh graph values in place of `leaves`, whose fake values
-    are `fakes`. A body that breaks, or that changes something outside, is refused."""
-    level = trace.graph.levels.push()
+    are `fakes`. A body that breaks is refused; so is one that changes something outside, unless
+    the operator runs it exactly once, at the call (`runs_once`): then the region changes it."""
+    level = trace.graph.levels.push(runs_once)
     saved, trace.effects = trace.effects, Effects()
     trace.effects.globals.update(saved.globals)
-    outside = _reachable(trace.frames)
-    held = {i: dict(of.entries) for i, of in outside.items() if _is_made(of)}
+    outside = Outside(trace)
+    kept = False
     try:
         formal = [
             _formal(trace, level, i, old, fake) for i, (old, fake) in enumerate(zip(leaves, fakes))
         ]
         args = [trees.build(trace, s, formal) for s in structure]
         result = abstract.call(trace, fn, args, dict(kwargs or {}))
-        _refuse_effects(trace, name, outside, held, saved)
+        if runs_once:
+            refuse_leaks(trace, name, outside, saved, level.graph)
+        else:
+            outside.refuse_changes(trace, name, saved)
         outputs: list[Any] = []
         shape = trees.flatten(trace, result, outputs)
         nodes = [trace.graph.levels.lift(v.node) for v in outputs]
+        kept = runs_once
     except Raised as raised:
         kind = raised.exception.python_type().__name__
         raise Break(higher_order.BODY_BREAKS, operator=name, reason=f"it raises {kind}") from None
@@ -86,7 +81,9 @@ def trace_body(
         raise Break(higher_order.BODY_BREAKS, operator=name, reason=text) from None
     finally:
         trace.graph.levels.pop()
-        trace.effects = saved
+        inside, trace.effects = trace.effects, saved
+        if kept:
+            saved.absorb(inside)
         trace.effects.note_change()  # nodes of the body may be in the graph
     lifted = list(level.lifted)
     values = [v.value for v in outputs]
@@ -113,58 +110,6 @@ def _formal(trace: Trace, level: Any, i: int, old: Value, fake: Any) -> Value:
     return Symbol(node, fake)
 
 
-def _is_made(value: object) -> bool:
-    """Whether a value is a dict that the program has made in this region."""
-    return isinstance(value, Dict) and value.source is None
-
-
-def _refuse_effects(
-    trace: Trace, name: str, outside: dict[int, Any], held: dict[int, Any], saved: Effects
-) -> None:
-    """`held`: the entries that dicts of the region had before the body."""
-    for at, variable in trace.effects.touched.items():
-        before = held[at] if at in held else getattr(variable, "original", None)
-        if _as_before(trace, variable, before):
-            continue
-        if any(getattr(item, "stays_inside", False) for item in getattr(variable, "items", ())):
-            raise Break(autograd.CONTEXT_ESCAPES, function=name)
-        if variable.source is not None or id(variable) in outside:
-            raise Break(higher_order.BODY_SIDE_EFFECT, operator=name, object=variable.describe())
-    if trace.effects.calls:
-        raise Break(higher_order.BODY_SIDE_EFFECT, operator=name, object="what is printed")
-    if trace.effects.globals != saved.globals:
-        raise Break(higher_order.BODY_SIDE_EFFECT, operator=name, object="a global variable")
-
-
-def _as_before(trace: Trace, variable: Value, before: dict[Any, Any] | None) -> bool:
-    """Whether what was changed holds again exactly what it held at first: a dict, `before`."""
-    if isinstance(variable, Object):
-        settled = variable.value is not None and not getattr(variable.storage, "changed", False)
-        return settled and all(_is_restored(trace, variable, name) for name in variable.attrs)
-    if not isinstance(variable, Dict) or before is None:
-        return False
-    now = variable.entries
-    return list(before) == list(now) and all(
-        abstract.realize(trace, now[k][1]) is abstract.realize(trace, before[k][1]) for k in now
-    )
-
-
-def _is_restored(trace: Trace, variable: Object, name: str) -> bool:
-    """Whether an attribute that was set has the value again that the real object has."""
-    now = variable.attrs
-    variable.attrs = {k: v for k, v in now.items() if k != name}
-    before, after = instance_value(trace, variable, name), now[name]
-    variable.attrs = now
-    if before is MISSING or after is DELETED:
-        return False
-    before, after = abstract.realize(trace, before), abstract.realize(trace, after)
-    if before is after:
-        return True
-    if not isinstance(before, Constant) or not isinstance(after, Constant):
-        return False
-    return type(before.value) is type(after.value) and before.value == after.value
-
-
 def _holds_others(structure: object) -> bool:
     if isinstance(structure, trees.NotInGraph):
         return True
@@ -173,33 +118,3 @@ def _holds_others(structure: object) -> bool:
     if isinstance(structure, (list, tuple)):
         return any(_holds_others(s) for s in structure)
     return False
-
-
-def _reachable(frames: list[Any]) -> dict[int, Any]:
-    """The objects that the frames of the region can reach, by id."""
-    seen: dict[int, Any] = {}
-    work: list[Any] = []
-    for frame in frames:
-        work += [*frame.locals, *frame.stack, frame.fn]
-    while work:
-        at = work.pop()
-        if at is None or id(at) in seen:
-            continue
-        seen[id(at)] = at
-        if isinstance(at, Sequence):
-            work += at.items
-        elif isinstance(at, Dict):
-            work += [
-                part for pair in (getattr(at, "entries", None) or {}).values() for part in pair
-            ]
-        elif isinstance(at, Object):
-            work += [*at.attrs.values(), at.storage]
-        elif isinstance(at, Cell):
-            work.append(at.contents)
-        elif isinstance(at, Iterator):
-            work += [getattr(at, "part", None), *(getattr(at, "parts", None) or ())]
-        elif isinstance(at, Mutable) or hasattr(at, "closure"):
-            work += [*(getattr(at, "closure", None) or ()), *(getattr(at, "args", None) or ())]
-        elif hasattr(at, "owner"):
-            work += [at.owner, getattr(at, "fn", None)]
-    return seen

@@ -93,8 +93,8 @@ def _of_array(
 
 
 def holds_tensor(trace: Trace, data: Value) -> bool:
-    """Whether a nest of lists has a tensor somewhere, or a scalar of NumPy that is one."""
-    if isinstance(data, Tensor) or (isinstance(data, Array) and data.is_scalar):
+    """Whether it is a tensor or an array, or a nest of lists with one somewhere."""
+    if isinstance(data, (Tensor, Array)):
         return True
     return isinstance(data, (List, Tuple)) and any(
         holds_tensor(trace, i) for i in data.unpacked(trace)
@@ -130,15 +130,25 @@ def _of_parts(trace: Trace, data: Value, kwargs: dict[str, Value]) -> Value:
 
 def _stackable(trace: Trace, data: object) -> bool:
     if isinstance(data, Array):
-        return bool(data.is_scalar)
+        return True
     if isinstance(data, Tensor):
         return data.value.dim() == 0 or data.value.numel() == 1
     if isinstance(data, (List, Tuple)):
         items = data.unpacked(trace)
+        if any(isinstance(i, Array) and not i.is_scalar for i in items):
+            return _have_one_shape(items)
         return bool(items) and all(_stackable(trace, i) for i in items)
     return isinstance(data, Symbol) or (
         isinstance(data, Constant) and type(data.value) in (int, float, bool, complex)
     )
+
+
+def _have_one_shape(items: list[Any]) -> bool:
+    """Whether all are arrays of one shape, which is known."""
+    if not all(isinstance(i, Array) for i in items):
+        return False
+    shapes = [tuple(i.tensor.value.shape) for i in items]
+    return all(type(n) is int for s in shapes for n in s) and len(set(shapes)) == 1
 
 
 def _common_dtype(trace: Trace, data: Any) -> torch.dtype:
@@ -162,6 +172,9 @@ def _common_dtype(trace: Trace, data: Any) -> torch.dtype:
 
 
 def _stacked(trace: Trace, data: Value, dtype: torch.dtype) -> Value:
+    if isinstance(data, Array) and not data.is_scalar:
+        made = abstract.add_node(trace, "call_method", "detach", [data.tensor], {})
+        return abstract.add_node(trace, "call_method", "to", [made, Constant(dtype)], {})
     if isinstance(data, Array):
         return _stacked(trace, data.tensor, dtype)
     if isinstance(data, Tensor):

@@ -154,6 +154,10 @@ def _read_state(trace: Trace, target: Any, args: Any, kwargs: dict[str, Value]) 
         if device.index is None and device.type not in ("cpu", "meta"):
             raise Break(calls.C_FUNCTION, function=name)  # torch reads the number of the device
         return Constant(device)
+    if target is torch.set_default_device:  # it does all with what is modelled
+        return abstract.finish(
+            trace, abstract.inline(trace, abstract.wrap(trace, target, None), args, kwargs)
+        )
     if name.startswith(("are_", "get_", "is_")):
         return abstract.known(trace, target(*[abstract.constant_value(trace, a) for a in args]))
     raise Break(calls.C_FUNCTION, function=name)

@@ -176,7 +176,7 @@ def _dimension(trace: Trace, tensor: Tensor, i: int, size: Any) -> Value:
     if isinstance(size, torch.SymInt):
         known = size.node.maybe_as_int()
         if known is None:
-            at = (tensor.node, i)
+            at = trace.graph.levels.outer_size(size) or (tensor.node, i)
             node = trace.graph.node("call_method", "size", at, {}, size, counted=False)
             return Symbol(node, size)
         size = known

@@ -18,6 +18,7 @@ from suture.compiler.models import handles, model_named
 from suture.compiler.objects import Constant, Tuple
 from suture.compiler.torch import trees
 from suture.compiler.torch.bodies import call_held, trace_body
+from suture.compiler.torch.body_effects import changes_refused
 from suture.compiler.torch.seeded import NotesSeeded
 from suture.torch_private import functorch_parts, thread_state
 from suture.torch_private.tensor_parts import broadcast_to_and_flatten, pytree
@@ -138,8 +139,10 @@ def apply(
     kwargs: Any,
     transform: object,
     fakes: Any = None,
+    runs_once: bool = True,
 ) -> Value:
-    """One node: `transform(function, args)` with `function` the traced `fn`."""
+    """One node: `transform(function, args)` with `function` the traced `fn`, which torch runs once
+    at the call unless said otherwise."""
     leaves: list[Any] = []
     structure = tuple(trees.flatten(trace, a, leaves) for a in args)
     given = [leaf.value for leaf in leaves]
@@ -150,7 +153,7 @@ def apply(
         if _is_second_order_mapped(trace.modes.transforms):
             raise _refuse("vmap", "fake tensors cannot map forward over reverse mode")
         with _forward_mode_on() if name in _FORWARD else contextlib.nullcontext():
-            body = trace_body(trace, name, fn, structure, leaves, given, kwargs)
+            body = trace_body(trace, name, fn, structure, leaves, given, kwargs, runs_once)
     finally:
         trace.modes.transforms.pop()
     result = trees.plain(trace, body.result)
@@ -216,7 +219,9 @@ def _vmap(
 
     trace.modes.mapped += 1
     try:
-        return apply(trace, "vmap", fn, rest, kwargs, Vmap(dims, out, mode, chunks), fakes)
+        transform = Vmap(dims, out, mode, chunks)
+        once = chunks is None  # else it runs for each chunk
+        return apply(trace, "vmap", fn, rest, kwargs, transform, fakes, once)
     finally:
         trace.modes.mapped -= 1
 
@@ -300,7 +305,7 @@ def _vjp(
     aux = abstract.truth(trace, kwargs.get("has_aux", Constant(False)))
     if set(kwargs) - {"has_aux"}:
         raise _refuse("vjp", "called with options")
-    with NotesSeeded() as draws:
+    with NotesSeeded() as draws, changes_refused(trace, "vjp"):
         out = abstract.call(trace, fn, primals, {})
     if draws.seen:
         raise _refuse("vjp", "its function draws random numbers, which it would do twice")
@@ -324,7 +329,8 @@ class Pullback(Value):
     def call(self, trace: Trace, args: list[Value], kwargs: dict[str, Value]) -> Value:
         count = len(self.primals)
         fn = _FirstArguments(self.fn, count)
-        return apply(trace, "vjp", fn, [*self.primals, *args], {}, Vjp(count, self.aux))
+        given = [*self.primals, *args]
+        return apply(trace, "vjp", fn, given, {}, Vjp(count, self.aux), runs_once=False)
 
     def rebuild(self, emit: Emitter) -> str:
         given = ", ".join(emit.value(v) for v in (self.fn, *self.primals))

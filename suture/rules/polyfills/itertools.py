@@ -44,9 +44,10 @@ def count(start: Any = 0, step: Any = 1) -> Iterator[Any]:
 
 
 def _counting(value: Any, step: Any) -> Iterator[Any]:
+    """`value` is what comes next, also while it waits: `Generator.rebuild` reads it."""
     while True:
-        yield value
-        value = value + step
+        given, value = value, value + step
+        yield given
 
 
 @substitute(itertools.cycle)
@@ -70,10 +71,10 @@ def repeat(object: Any, times: Any = _MISSING) -> Iterator[Any]:
 
 
 def _repeating(item: Any, left: int) -> Iterator[Any]:
-    """`left` below zero means for ever."""
+    """`left` below zero means for ever; it is what is left also while this waits."""
     while left != 0:
-        yield item
         left = left - 1 if left > 0 else left
+        yield item
 
 
 @substitute(itertools.accumulate)

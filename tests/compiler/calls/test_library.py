@@ -108,3 +108,29 @@ def test_generic_function():
     kind.register(int, lambda value: 1)
     kind.register(list, lambda value: 2)
     check(lambda x: x + kind(3) * 10 + kind([]) + kind("a"), torch.ones(2))
+
+
+def test_counting_and_repeating_iterators_leave_where_they_stand():
+    def fn(x, n):
+        endless, few, count = itertools.repeat(2), itertools.repeat("a", 3), itertools.count(n, 3)
+        for _ in range(2):
+            x = x + next(endless) * next(count)
+            next(few)
+        return x, endless, few, count
+
+    compiled = suture.compile(fn, backend="eager", fullgraph=True)
+    for n in (1, 2, 3):
+        got, wanted = compiled(torch.ones(2), n), fn(torch.ones(2), n)
+        torch.testing.assert_close(got[0], wanted[0])
+        assert [type(i) for i in got[1:]] == [type(i) for i in wanted[1:]]
+        assert [repr(i) for i in got[1:]] == [repr(i) for i in wanted[1:]]
+        assert list(got[2]) == ["a"]
+        assert next(got[3]) == next(wanted[3])
+
+
+def test_a_read_only_view_of_a_dict_backwards():
+    def fn(x, table):
+        view = types.MappingProxyType(table)
+        return x.sin(), list(reversed(view)), [k for k in view.__reversed__()]
+
+    check(fn, torch.ones(2), {"a": 1, "b": 2})

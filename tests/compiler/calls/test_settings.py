@@ -118,3 +118,30 @@ def test_a_setting_that_is_read_is_guarded():
             torch.testing.assert_close(compiled(X), fn(X))
     finally:
         torch.backends.cudnn.enabled = before
+
+
+def test_the_default_device_is_set_inside():
+    def there_and_back(x):
+        torch.set_default_device("meta")
+        made = torch.zeros(3)
+        torch.set_default_device(None)
+        return x.sin(), made.device.type, torch.zeros(2) + 1
+
+    check(there_and_back, torch.ones(3), graphs=1)
+
+
+def test_a_default_device_that_stays_is_there_behind_the_region():
+    def stays(x):
+        torch.set_default_device("meta")
+        return x + 1, torch.zeros(3).device.type
+
+    compiled = suture.compile(stays, backend="eager", fullgraph=True)
+    x = torch.ones(3)
+    try:
+        for _ in range(2):
+            torch.testing.assert_close(compiled(x)[0], x + 1, check_device=False)
+            assert torch.get_default_device().type == "meta"
+            torch.set_default_device(None)
+    finally:
+        torch.set_default_device(None)
+    assert torch.zeros(1).device.type == "cpu"

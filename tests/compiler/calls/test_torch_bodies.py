@@ -132,7 +132,7 @@ def test_vmap_body_with_side_effect():
 
         return torch.vmap(f)(x), len(l)
 
-    check(vmap_side, x, graphs=0, breaks=("GB0067",))
+    check(vmap_side, x, graphs=1)
 
 
 def test_cond():
@@ -238,7 +238,7 @@ def test_functional_call_with_parameters_of_a_closure():
     check(fn, x, graphs=1)
 
 
-def test_a_body_that_changes_a_dict_of_its_closure_is_left_to_python():
+def test_a_body_that_changes_a_dict_of_its_closure():
     def fn(x):
         seen = {"calls": 1}
 
@@ -248,7 +248,7 @@ def test_a_body_that_changes_a_dict_of_its_closure_is_left_to_python():
 
         return torch.vmap(body)(x), seen
 
-    check(fn, x, graphs=0, breaks=("GB0067",))
+    check(fn, x, graphs=1)
 
 
 @pytest.mark.filterwarnings("ignore:flex_attention called without")
