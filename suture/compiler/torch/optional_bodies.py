@@ -182,7 +182,7 @@ def may_run_on_nothing(trace: Trace, count: int = 1) -> bool:
         return False
     if len(trace.graph.levels.stack) > 1 or torch.are_deterministic_algorithms_enabled():
         return False
-    return not (trace.finalized.in_state or trace.finalized.in_lists or trace.handling.waiting)
+    return not (trace.finalized.in_state or trace.finalized.in_containers or trace.handling.waiting)
 
 
 def exit_for(trace: Trace, reason: Break) -> Any:
