@@ -343,15 +343,15 @@ class Handling:
 
 
 class Finalized:
-    """Real objects that do something when they are freed: the region ends where one is dropped."""
+    """Real objects whose end a program can see: the region ends where one is dropped."""
 
-    __slots__ = ("in_lists", "in_state", "lists", "scanned", "unread")
+    __slots__ = ("containers", "in_containers", "in_state", "scanned", "unread")
 
     def __init__(self) -> None:
         self.in_state: list[Any] = []  # values of those that only the state may hold
-        self.in_lists: list[Any] = []  # those that only `lists` hold
-        self.lists: list[Any] = []  # lists from outside that the region changes
-        self.scanned = 0  # how many of `effects.touched` were looked through for such lists
+        self.in_containers: list[Any] = []  # those that `containers` hold
+        self.containers: list[Any] = []  # (object from outside that the region changes, its value)
+        self.scanned = 0  # how many of `effects.touched` were looked through for such objects
         self.unread: list[Any] = []  # lists among these whose items nothing has looked at yet
 
 
@@ -449,7 +449,8 @@ class Trace:
         """The trace is not needed any more: what it knows of the program is freed at once, and not
         only by the garbage collector."""
         self.finalized.in_state.clear()
-        self.finalized.in_lists.clear()
+        self.finalized.in_containers.clear()
+        self.finalized.containers.clear()
         for name in self.__slots__:
             if hasattr(self, name):
                 delattr(self, name)

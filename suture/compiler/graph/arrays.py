@@ -16,6 +16,8 @@ from suture.torch_private import tensor_parts
 
 def array_function(name: str, *args: Any, **kwargs: Any) -> Any:
     """`numpy.<name>(*args, **kwargs)`."""
+    if name == "linspace" and all(type(a) in _NUMBERS for a in (*args, *kwargs.values())):
+        return _linspace(*args, **kwargs)
     found = tensor_parts.torch_numpy
     for part in name.split("."):
         found = getattr(found, part)
@@ -25,6 +27,18 @@ def array_function(name: str, *args: Any, **kwargs: Any) -> Any:
     if name in _STATISTICS and _gives_one(name, args, kwargs):
         made = made.reshape(())  # torch gives an array of one element
     return _own(made, args) if name in _COPIES else made
+
+
+_NUMBERS = (int, float, torch.SymInt, torch.SymFloat)
+
+
+def _linspace(start: float, stop: float, num: int = 50) -> torch.Tensor:
+    """As NumPy computes it: torch counts the second half from the end, which rounds otherwise."""
+    if num < 2:
+        return torch.linspace(start, stop, num, dtype=torch.float64)
+    made = torch.arange(num, dtype=torch.float64) * ((stop - start) / (num - 1)) + start
+    made[-1] = stop
+    return made
 
 
 _STATISTICS = {"median": 1, "percentile": 2, "quantile": 2}  # where the axis is an argument

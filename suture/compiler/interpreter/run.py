@@ -266,7 +266,7 @@ def run_frames(trace: Trace, base_depth: int) -> Any:
                 _drop(trace, inst, result, order)
             if result is not None:
                 return result
-            watched = finalized.in_state or finalized.in_lists or finalized.unread
+            watched = finalized.in_state or finalized.in_containers or finalized.unread
             if base_depth == 0 and (watched or finalized.scanned < len(effects.touched)):
                 stop_at_drop(trace)
     finally:

@@ -191,14 +191,20 @@ def waits(value: object) -> bool:
     real = getattr(value, "value", None)
     if type(real) is types.CellType:
         real = None if is_empty_cell(real) else real.cell_contents
+    if real is None or issubclass(type(real), LASTING):
+        return False
+    return ends_visibly(real) or (_passes_on(type(real)) and _holds_generator(real, _DEPTH))
+
+
+def ends_visibly(real: object) -> bool:
+    """Whether a program can see when an object is freed: it is a generator or has a finalizer, or
+    somebody has a weak reference to it."""
     kind = type(real)
-    if real is None or issubclass(kind, LASTING):
+    if issubclass(kind, LASTING):
         return False
     if issubclass(kind, types.GeneratorType) or hasattr(kind, "__del__"):
         return True
-    if bool(kind.__weakrefoffset__) and weakref.getweakrefcount(real) > 0:
-        return True
-    return _passes_on(kind) and _holds_generator(real, _DEPTH)
+    return bool(kind.__weakrefoffset__) and weakref.getweakrefcount(real) > 0
 
 
 def _passes_on(kind: type) -> bool:

@@ -1,73 +1,110 @@
-"""Objects with a finalizer that only a list from outside holds: where the region takes one out of
-it, the region ends, so that the object is freed there and not after all that the region does."""
+"""Objects whose end a program can see and that only containers and objects from outside hold: where
+the region takes one out of them, the region ends, so that the object is freed there and not after
+all that the region does."""
 
 from __future__ import annotations
 
 import gc
 import itertools
-from collections import deque
+from collections import OrderedDict, defaultdict, deque
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from suture.breaks import Break, objects
 from suture.compiler.core import Trace
-from suture.compiler.language.dropped import LASTING, is_holder, kept_outside, reached
-from suture.compiler.objects import List
+from suture.compiler.language.dropped import ends_visibly, is_holder, kept_outside, reached
+from suture.compiler.objects import Dict, List, Object
 from suture.compiler.objects.growing import GrowingList
 
-_MOST_ITEMS = 1_000  # of a list, that are looked at
+_MOST_ITEMS = 1_000  # of a container, that are looked at
+_SEQUENCES = (list, deque)
+_MAPPINGS = (dict, OrderedDict, defaultdict)
 
 
 def dropped_item(trace: Trace) -> Break | None:
-    """Why the region ends here: the instruction has taken an object out of a list that held it.
-    None if it has not. Whoever has it now: were the list written when the region ends, the object
-    would be freed before what the region writes after it."""
+    """Why the region ends here: the instruction has taken an object out of what held it. None if it
+    has not. Whoever has it now: were the container written when the region ends, the object would
+    be freed before what the region writes after it."""
     finalized = trace.finalized
     if finalized.scanned < len(trace.effects.touched) or finalized.unread:
-        _watch_changed_lists(trace)
-    if not finalized.in_lists:
+        _watch_changed(trace)
+    if not finalized.in_containers:
         return None
-    listed = {id(getattr(item, "value", None)) for at in finalized.lists for item in at.items}
-    gone = [real for real in finalized.in_lists if id(real) not in listed]
+    held = {id(part) for real, value in finalized.containers for part in _left(real, value)}
+    gone = [real for real in finalized.in_containers if id(real) not in held]
     if not gone:
         return None
-    found = reached(kept_outside(trace), _changed_objects(trace))
+    changed = _changed_objects(trace)
+    found = reached(kept_outside(trace), changed)
+    ours = changed | {id(gone), id(finalized.in_containers)}
     for real in gone:
-        if id(real) not in found:
+        if id(real) not in found and not _is_held_by_others(real, ours):
             return Break(objects.FINALIZED_HERE, type=type(real).__name__)
-    finalized.in_lists = [real for real in finalized.in_lists if id(real) in listed]
+    finalized.in_containers = [real for real in finalized.in_containers if id(real) in held]
     return None
 
 
-def _watch_changed_lists(trace: Trace) -> None:
-    """Remember the objects with a finalizer that only lists and deques hold which the region
-    changes. A list that grows is looked into when the region does so."""
+def _watch_changed(trace: Trace) -> None:
+    """Remember the objects whose end can be seen in what the region changes. A list that grows is
+    looked into when the region does so."""
     finalized = trace.finalized
     new = itertools.islice(trace.effects.touched.values(), finalized.scanned, None)
-    lists = [v for v in new if isinstance(v, List) and v.source is not None] + finalized.unread
+    changed = [v for v in new if _is_watched(v)] + finalized.unread
     finalized.scanned = len(trace.effects.touched)
-    finalized.unread = [v for v in lists if _is_unread(v)]
-    read = {id(v) for v in lists if not _is_unread(v)}
+    finalized.unread = [v for v in changed if _is_unread(v)]
+    read = {id(v) for v in changed if not _is_unread(v)}
     if not read or trace.region.whole:
         return
     for real, value in list(trace.outside.known.values()):
-        if id(value) in read and type(real) in (list, deque):
-            found = _held_by_lists(trace, real)
-            finalized.in_lists += found
-            finalized.lists += [value] if found else []
+        if id(value) not in read:
+            continue
+        found = [part for part in itertools.islice(_parts(real), _MOST_ITEMS) if ends_visibly(part)]
+        if found:
+            finalized.in_containers += found
+            finalized.containers.append((real, value))
 
 
-def _held_by_lists(trace: Trace, real: Any) -> list[Any]:
-    """The items at whose end something happens, and that nothing holds but what the region
-    changes."""
-    found: list[Any] = []
-    ours = [id(found), id(trace.finalized.in_lists)]
-    containers: set[int] = set()
-    for item in itertools.islice(real, _MOST_ITEMS):
-        if hasattr(type(item), "__del__") and not issubclass(type(item), LASTING):
-            containers = containers or {*_changed_objects(trace), *ours}
-            if all(id(of) in containers for of in gc.get_referrers(item) if is_holder(type(of))):
-                found.append(item)
-    return found
+def _is_watched(value: Any) -> bool:
+    return isinstance(value, (List, Dict, Object)) and value.source is not None
+
+
+def _parts(real: Any) -> Iterator[Any]:
+    """What a real object holds itself: a list or dict its items, any other its attributes."""
+    if type(real) in _SEQUENCES:
+        yield from real
+    elif type(real) in _MAPPINGS:
+        yield from real.values()
+    else:
+        yield from _attributes(real).values()
+
+
+def _attributes(real: Any) -> dict[str, Any]:
+    try:
+        table: dict[str, Any] = object.__getattribute__(real, "__dict__")
+    except AttributeError:
+        return {}
+    return table
+
+
+def _left(real: Any, value: Any) -> Iterator[Any]:
+    """What it holds of that by now, as the region has changed it."""
+    if isinstance(value, List):
+        yield from _real(value.items)
+    elif isinstance(value, Dict):
+        yield from _real(item for _, item in value.entries.values())
+    else:
+        yield from (part for name, part in _attributes(real).items() if name not in value.attrs)
+        yield from _real(value.attrs.values())
+
+
+def _real(values: Iterable[Any]) -> Iterator[Any]:
+    """The real objects behind values, of those that have one."""
+    return (getattr(value, "value", None) for value in values)
+
+
+def _is_held_by_others(real: Any, ours: set[int]) -> bool:
+    """Whether something holds an object that is neither what the region changes nor suture's."""
+    return any(id(of) not in ours for of in gc.get_referrers(real) if is_holder(type(of)))
 
 
 def _is_unread(value: object) -> bool:
@@ -75,10 +112,15 @@ def _is_unread(value: object) -> bool:
 
 
 def _changed_objects(trace: Trace) -> set[int]:
-    """The ids of the real objects that the region changes when it ends."""
+    """The ids of the real objects that the region changes when it ends, of their attributes' dicts,
+    and of what is kept of their former contents."""
     touched = trace.effects.touched
-    return {
-        id(real)
-        for real, value in trace.outside.known.values()
-        if id(value) in touched and not _is_unread(value)
-    }
+    found: set[int] = set()
+    for real, value in trace.outside.known.values():
+        if id(value) in touched and not _is_unread(value):
+            found.add(id(real))
+            if isinstance(value, Object):
+                found.add(id(_attributes(real)))
+            elif isinstance(value, Dict):
+                found.add(id(value.original))
+    return found

@@ -183,7 +183,7 @@ def may_run_on_nothing(trace: Trace, count: int = 1) -> bool:
         return False
     if len(trace.graph.levels.stack) > 1 or torch.are_deterministic_algorithms_enabled():
         return False
-    return not (holds_finalized(trace) or trace.finalized.in_lists or trace.handling.waiting)
+    return not (holds_finalized(trace) or trace.finalized.in_containers or trace.handling.waiting)
 
 
 def exit_for(trace: Trace, reason: Break) -> Any:

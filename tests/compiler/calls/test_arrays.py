@@ -361,3 +361,17 @@ def test_a_number_of_numpy_is_compared_with_each_item_of_a_list():
         (numpy.int64(2), (2, 3)),
     ):
         check(fn, torch.ones(1), number, items, graphs=None, breaks=None)
+
+
+def test_numbers_at_equal_distances_are_those_of_numpy():
+    """torch counts the second half from the end: 3.0 for NumPy's 3.0000000000000004."""
+
+    def fn(x, start, stop):
+        at = numpy.linspace(start, stop, 3)
+        return x * 2, at, numpy.linspace(0, stop, num=7) == numpy.linspace(0, stop, num=7)[3]
+
+    for start, stop in ((0.1, 5.9), (0.1, 5.8), (-0.3, 0.7)):
+        given = fn(torch.ones(1), start, stop)
+        made = suture.compile(fn, backend="eager")(torch.ones(1), start, stop)
+        assert [list(a) for a in given[1:]] == [list(a) for a in made[1:]]
+    check(fn, torch.ones(1), 0.1, 5.9, graphs=None)

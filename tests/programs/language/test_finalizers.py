@@ -297,3 +297,71 @@ def test_a_list_of_objects_with_a_finalizer_may_grow_in_one_graph():
         return y * 2
 
     check(fn, torch.ones(2), recompiles=None)
+
+
+class Box:
+    def __init__(self, of):
+        self.of = of
+
+
+def forget(of):
+    of.of = None
+
+
+def delete_attribute(of):
+    del of.of
+
+
+CHANGES = {
+    "list pop": (list, list.pop),
+    "list clear": (list, list.clear),
+    "list cut": (list, lambda of: of.__setitem__(slice(1), [])),
+    "deque popleft": (collections.deque, collections.deque.popleft),
+    "dict pop": (lambda made: dict(enumerate(made)), lambda of: of.pop(0)),
+    "dict put over": (lambda made: dict(enumerate(made)), lambda of: of.update({1: None})),
+    "dict clear": (lambda made: dict(enumerate(made)), dict.clear),
+    "attribute put over": (lambda made: Box(made[0]), forget),
+    "attribute deleted": (lambda made: Box(made[1]), delete_attribute),
+}
+
+
+@pytest.mark.parametrize("name", CHANGES)
+def test_weak_references_die_when_what_they_lead_to_leaves_its_holder(name):
+    make, change = CHANGES[name]
+
+    def fn(x, holder, members, reference, kept):
+        before = len(members)
+        change(holder)
+        return x * 2, before, len(members), reference() is None, kept in members
+
+    results = []
+    compiled = suture.compile(fn, backend="eager")
+    for call in (fn, compiled, compiled):
+        made = [Box(i) for i in range(3)]
+        kept = Box(3)
+        members, reference = weakref.WeakSet([*made, kept]), weakref.ref(made[0])
+        holder = make(made)
+        del made
+        results.append(call(torch.ones(2), holder, members, reference, kept)[1:])
+    assert results[0][1] < results[0][0]
+    assert results[1:] == [results[0]] * 2
+
+
+@pytest.mark.parametrize("kind", [list, dict])
+def test_a_finalizer_runs_where_a_container_lets_go(kind):
+    def fn(x, holder):
+        LOG.append("before")
+        if kind is list:
+            del holder[0]
+        else:
+            del holder["a"]
+        LOG.append("behind")
+        return x * 2
+
+    found = []
+    compiled = suture.compile(fn, backend="eager")
+    for call in (fn, compiled, compiled):
+        LOG.clear()
+        call(torch.ones(2), [Handle("a")] if kind is list else {"a": Handle("a")})
+        found.append(list(LOG))
+    assert found == [["made a", "before", "gone a", "behind"]] * 3

@@ -11,7 +11,9 @@ PROGRAMS: list[Callable[[], Any]] = []
 
 
 def program(make: Callable[[], Any]) -> Callable[[], Any]:
-    """A program: `make()` gives a function with its own world, and the arguments of its calls."""
+    """A program: `make()` gives a function with its own world, and the arguments of its calls. A
+    third part, if there is one, is called with the number of each call before it, and changes the
+    world."""
     PROGRAMS.append(make)
     return make
 

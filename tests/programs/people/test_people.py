@@ -32,6 +32,8 @@ KINDS = (
     "protocols",
     "tools",
     "pipelines",
+    "worlds",
+    "tables",
 )
 for kind in KINDS:
     importlib.import_module(f"tests.programs.people.{kind}")
@@ -41,9 +43,14 @@ def outcomes(make, compiler):
     """What each call of a new copy of the program does."""
     torch.manual_seed(0)
     numpy.random.seed(0)
-    fn, calls = make()
+    fn, calls, *between = make()
     called = compiler(fn) if compiler else fn
-    return [Outcome(called, args, {}, seed) for seed, args in enumerate(calls)]
+    found = []
+    for seed, args in enumerate(calls):
+        for change in between:
+            change(seed)
+        found.append(Outcome(called, args, {}, seed))
+    return found
 
 
 @pytest.mark.filterwarnings("ignore")
