@@ -94,7 +94,7 @@ def run_region(trace: Trace) -> Capture | Retry:
     try:
         with sizes_from_zero(trace.region.plan.from_zero):
             exit = _region(trace)
-        return growth(trace) or needs_sizes(trace.region.plan, exit) or _captured(trace, exit)
+        return growth(trace, exit) or needs_sizes(trace.region.plan, exit) or _captured(trace, exit)
     except Restart as restart:
         return restart.retry(trace)
     except Replanned as again:

@@ -1,9 +1,10 @@
 """What the region itself changes will be different at the next call: symbols at once.
 
 A region that reads `self.step` and writes `self.step + 1`, or reads a cache and writes a longer
-one, says so while it is traced; there is no need to wait for the second value. A container to
-which each turn of a loop that breaks adds something is never the same twice: after a few lengths
-the body of the loop does without looking into it.
+one, says so while it is traced; there is no need to wait for the second value. So does a region
+that ends where it began, one turn of a loop later. A container to which each turn of a loop that
+breaks adds something is never the same twice: after a few lengths the body of the loop does without
+looking into it.
 """
 
 from __future__ import annotations
@@ -14,9 +15,11 @@ from typing import Any
 import torch
 
 from suture.breaks import Break, objects
+from suture.compiler.capture import Exit
 from suture.compiler.core import Trace
 from suture.compiler.objects import Constant, Dict, List, Object, Symbol, Tensor
 from suture.compiler.objects.growing import GrowingDeque, GrowingList
+from suture.compiler.outside.turns import leave_iterators, next_turn
 from suture.compiler.plan import Retry
 from suture.runtime.sources import Source
 
@@ -39,12 +42,13 @@ def unstable_value(trace: Trace, source: Source) -> Break:
     return Break(objects.UNKNOWN_OBJECT, operation="this", object=grown)
 
 
-def growth(trace: Trace) -> Retry | None:
+def growth(trace: Trace, exit: Exit) -> Retry | None:
     """Tell the history which sources this region changes; if that is news, trace once more."""
-    learned: list[str] = []
+    again = next_turn(trace, exit)
+    learned = leave_iterators(trace, again)
     from_zero = False
     replaced = set()
-    for source, value in _written(trace):
+    for source, value in (*_written(trace), *again):
         path = source.path()
         if value is None or getattr(value, "source", None) is source:
             continue

@@ -237,4 +237,4 @@ def test_a_local_named_like_a_slot_of_the_stack_changes_nothing():
             suture.graph_break()
         return x
 
-    check(fn, X, graphs=3, breaks=["GB0025"] * 3, recompiles=None)
+    check(fn, X, graphs=2, breaks=["GB0025"] * 2, recompiles=None)
