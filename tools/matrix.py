@@ -42,7 +42,7 @@ COMBINATIONS = (
     ("3.14", "2.13.0"),
     ("3.14", "2.15.0"),
     ("3.14t", None),
-    ("3.15", None),
+    ("3.15", "2.15.0"),
 )
 # An index that does not answer is not waited for.
 PIP = ("install", "--quiet", "--timeout", "20", "--retries", "2", "--disable-pip-version-check")

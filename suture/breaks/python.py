@@ -15,7 +15,7 @@ UNKNOWN_INSTRUCTION = define(
     ),
     hints=(
         "Write the line in another way.",
-        "Please report it: every instruction of CPython 3.11 to 3.14 ought to have a handler.",
+        "Please report it: every instruction of CPython 3.11 to 3.15 ought to have a handler.",
     ),
     kind=None,
     status=Status.CAPTURED,

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import sys
 import types
-from collections.abc import Iterator
+from collections import deque
+from collections.abc import Callable, Iterator
 
 from .code import EXIT_FIRST
 
@@ -76,6 +77,20 @@ def _frees_last_first() -> bool:
 # A frame that ends frees its variables from the last one to the first, from 3.14 on; before, from
 # the first one to the last.
 FREES_LAST_FIRST = _frees_last_first()
+
+
+def _not_in(look: Callable[..., object]) -> str:
+    text = ""
+    try:
+        look("{item}")
+    except ValueError as error:
+        text = str(error)
+    return text.replace("'{item}'", "{item}")
+
+
+# What is said of an {item} that is not there; before 3.14 lists and deques show it.
+NOT_IN_LIST, NOT_IN_TUPLE = _not_in([].index), _not_in(().index)
+NOT_IN_DEQUE, NOT_REMOVED = _not_in(deque().index), _not_in(deque().remove)
 
 # An error about a key without a hash says what it was to be a key of.
 _KEYS_ARE_NAMED = sys.hexversion >= 0x030E0000

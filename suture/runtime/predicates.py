@@ -258,6 +258,29 @@ class SameOrder(Predicate):
         return (self.members,)
 
 
+def places_in_copy(of: set[Any]) -> list[int]:
+    """For each member of a copy of a set, in the order of the copy, its place in the set: the
+    table of a copy may be smaller, and have another order."""
+    places = {id(member): place for place, member in enumerate(of)}
+    return [places[id(member)] for member in set.copy(of)]
+
+
+class CopiesTo(Predicate):
+    """A set whose copy has its members in this order: their places in the set."""
+
+    __slots__ = ("places",)
+
+    def __init__(self, places: list[int]) -> None:
+        self.places = places
+        self.__name__ = "copies_to_the_same_order"
+
+    def __call__(self, other: Any) -> bool:
+        return places_in_copy(other) == self.places
+
+    def parts(self) -> tuple[Any, ...]:
+        return (self.places,)
+
+
 class SaysTheSame(Predicate):
     """Each `X | None` and `list[X]` is a new object: what they are made of is compared."""
 

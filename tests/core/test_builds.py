@@ -17,7 +17,7 @@ ROOT = Path(__file__).parents[2]
 HERE = Path(__file__).parent
 FLAGS = ["-std=c11", "-O1", "-g", "-Wall", "-Wextra", "-Werror", "-fvisibility=hidden"]
 PURE = ("pytest", "_pytest", "py", "pluggy", "iniconfig", "packaging", "pygments")
-SUPPORTED = ("3.11", "3.12", "3.13", "3.14")
+SUPPORTED = ("3.11", "3.12", "3.13", "3.14", "3.15")
 
 # A build under test does not build others.
 pytestmark = pytest.mark.skipif("SUTURE_CORE" in os.environ, reason="runs inside such a build")

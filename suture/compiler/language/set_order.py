@@ -14,7 +14,8 @@ from suture.compiler.language.conversions import wrap_known
 from suture.compiler.language.hashing import HashKey
 from suture.compiler.objects import MOVED, RealIdentity, Set, SetIterator, set_
 from suture.compiler.objects.iterator import made_of_changed
-from suture.runtime.predicates import SameOrder, is_literal
+from suture.runtime.predicates import CopiesTo, SameOrder, is_literal
+from suture.runtime.sources import Source
 
 
 @implements(set_.set_iterator)
@@ -29,14 +30,24 @@ def set_order(trace: Trace, of: Set) -> list[Any]:
     if len(entries) < 2:
         return list(entries.values())
     if of.source is not None and not of.changed:
-        if id(of.source) not in trace.outside.ordered:
-            trace.guards.add(of.source, "truth", SameOrder(map(_real, entries)))
+        _guard_order(trace, of.source, list(entries))
         return list(entries.values())
+    if of.copied is not None:
+        of.copied.asked = True
+        _guard_order(trace, of.copied.source, of.copied.keys)
+        trace.guards.add(of.copied.source, "truth", CopiesTo(of.copied.places))
+        return [entries[of.copied.keys[place]] for place in of.copied.places]
     if of.table is MOVED or not all(_hash_is_known(trace, k, v) for k, v in entries.items()):
         raise Break(objects.UNKNOWN_OBJECT, operation="take the order of", object=of.describe())
     if not of.keeps_order():
         raise Break(objects.UNKNOWN_OBJECT, operation="take the order of", object=of.describe())
     return [entries[key] for key in of.table]
+
+
+def _guard_order(trace: Trace, source: Source, keys: list[Any]) -> None:
+    """The set at `source` has the members that these stand for, in their order."""
+    if id(source) not in trace.outside.ordered:
+        trace.guards.add(source, "truth", SameOrder(map(_real, keys)))
 
 
 def _hash_is_known(trace: Trace, key: Any, member: Any) -> bool:

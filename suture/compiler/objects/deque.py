@@ -6,6 +6,7 @@ import collections
 from collections.abc import Iterable
 from typing import Any
 
+from suture.bytecode.language import NOT_IN_DEQUE, NOT_REMOVED
 from suture.compiler import abstract
 from suture.compiler.core import Trace, Value
 from suture.compiler.emitting import Emitter
@@ -133,7 +134,7 @@ def deque_index(
         if self._found(trace, item, i, i + 1, RuntimeError, _CHANGED):
             return Constant(i)
     text = abstract.constant_value(trace, abstract.convert_value(trace, item, "repr"))
-    return abstract.raise_(trace, ValueError, f"{text} is not in deque")
+    return abstract.raise_(trace, ValueError, NOT_IN_DEQUE.format(item=text))
 
 
 @method(Deque, "count")
@@ -150,7 +151,7 @@ def deque_remove(self: Deque, trace: Trace, item: Value) -> Value:
             del self.change(trace)[i]
             return Constant(None)
     shown = abstract.constant_value(trace, abstract.convert_value(trace, item, "repr"))
-    return abstract.raise_(trace, ValueError, f"{shown} is not in deque")
+    return abstract.raise_(trace, ValueError, NOT_REMOVED.format(item=shown))
 
 
 @method(Deque, "insert")

@@ -334,6 +334,8 @@ class SetIterator(Iterator):
             return f"{emit.constant(advanced, 'advanced')}({emit.value(self.of)}, {self.at})"
         if self.at <= len(self.items) and self.size != len(self.of.entries):
             return f"{emit.constant(outdated_set, 'outdated')}()"
+        if self.at <= len(self.items) and self.of.copied is not None:
+            raise MadeByPython(self.of.copied.position, "an iterator over a copy of a set")
         inner = ", ".join(emit.value(i) for i in self.items[self.at :])
         return f"iter([{inner}])"
 

@@ -7,6 +7,7 @@ from typing import Any
 
 from suture._core import type_name
 from suture.breaks import Break, objects
+from suture.bytecode.language import NOT_IN_LIST, NOT_IN_TUPLE
 from suture.compiler import abstract
 from suture.compiler.abstract import declared
 from suture.compiler.core import Lazy, Mutable, Trace, Value
@@ -163,7 +164,8 @@ def sequence_index(
             break
         if abstract.same_or_equal(trace, self.at(trace, i), item):
             return Constant(i)
-    return abstract.raise_(trace, ValueError, f"{item.describe()} is not in {self.kind.__name__}")
+    text = NOT_IN_LIST if issubclass(self.kind, list) else NOT_IN_TUPLE
+    return abstract.raise_(trace, ValueError, text.format(item=item.describe()))
 
 
 @method(Sequence, "__eq__")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable
+from dataclasses import dataclass
 from typing import Any
 
 from suture.breaks import Break, objects
@@ -12,14 +13,13 @@ from suture.compiler.core import Trace, Value
 from suture.compiler.emitting import Emitter
 from suture.compiler.objects.constant import Constant, Volatile
 from suture.compiler.objects.dict_keys import SET_ELEMENT, hashed
-from suture.compiler.objects.list_ import List
+from suture.compiler.objects.made_by_python import MadeByPython
 from suture.compiler.objects.methods import method, run_method
 from suture.compiler.objects.sequence import Container
 from suture.compiler.objects.set_history import History, Operand, leaves, makes_new_ones, spelled
 from suture.compiler.objects.set_keys import compare_members, key_of
 from suture.compiler.objects.set_tables import Recipe, recipe_for
 from suture.compiler.objects.tensor import Symbol
-from suture.compiler.objects.tuple_ import Tuple
 from suture.runtime.predicates import LITERALS
 from suture.runtime.set_steps import follow
 from suture.runtime.sources import Source
@@ -35,12 +35,25 @@ def _member_key(trace: Trace, item: Value) -> Any:
     return hashed(trace, item, SET_ELEMENT)
 
 
+@dataclass
+class Copied:
+    """Of a copy of a set from outside whose order a guard can tell: that set, its members in order,
+    the places there of those of the copy, where the copy is made (code, index), and whether its
+    order was asked for."""
+
+    source: Source
+    keys: list[Any]
+    places: list[int]
+    position: Any
+    asked: bool = False
+
+
 class Set(Container):
     """set or frozenset. `entries` maps hash keys to values. `table` holds the same keys in a
     real set that has gone through the same operations, and so has the same order; MOVED where the
     real set existed before, whose table can be any."""
 
-    __slots__ = ("entries", "history", "kind", "lent", "table")
+    __slots__ = ("copied", "entries", "history", "kind", "lent", "table")
 
     def __init__(
         self, entries: dict[Any, Any] | None = None, source: Source | None = None, kind: type = set
@@ -49,6 +62,7 @@ class Set(Container):
         self.entries: dict[Any, Any] = {} if entries is None else entries
         self.kind = kind
         self.table: Any = MOVED if source is not None else set(self.entries)
+        self.copied: Copied | None = None
         self.lent = False  # whether another set has been made of it, as it was from outside
         self.history = History()  # of the table; of what has changed, if it was there before
         if source is None and self.entries:
@@ -100,6 +114,7 @@ class Set(Container):
     def _put(self, key: Any, item: object) -> None:
         if key not in self.entries:
             self.history.add("add", (("key", key),))
+            self.copied = None
         self.entries.setdefault(key, item)
         if self.table is not MOVED:
             self.table.add(key)
@@ -185,6 +200,7 @@ class Set(Container):
             # What was made of it is made when the region ends, of the set as it is by then.
             raise Break(objects.UNKNOWN_OBJECT, operation="change", object=self.describe())
         self.touch(trace)
+        self.copied = None
         return self.entries
 
     # ---- methods of the real type
@@ -198,6 +214,8 @@ class Set(Container):
 
     def rebuild(self, emit: Emitter) -> str:
         steps = self.own_steps()
+        if steps is None and self.copied is not None and self.copied.asked:
+            raise MadeByPython(self.copied.position, "a copy of a set")
         if self.kind is frozenset:
             if steps is not None and self._recipe() is None:
                 return spelled(emit, steps, "frozenset()")
@@ -292,11 +310,6 @@ def set_clear(self: Set, trace: Trace) -> Value:
     return Constant(None)
 
 
-@method(Set, "copy")
-def set_copy(self: Set, trace: Trace) -> Value:
-    return self if self.kind is frozenset else self._like(trace, "copy", self._base().copy())
-
-
 @method(Set, "union")
 def set_union(self: Set, trace: Trace, *others: Value) -> Value:
     operands = [operand_of(trace, other) for other in others]
@@ -363,21 +376,6 @@ def set_isdisjoint(self: Set, trace: Trace, other: Value) -> Value:
         return Constant(all(key not in self.entries for key in keys))
     right = self._operand_items(trace, other)
     return Constant(not any(k in right for k in self.entries))
-
-
-@method(Set, "__reduce_ex__")
-def set_reduce_ex(self: Set, trace: Trace, protocol: Value) -> Value:
-    parts = [
-        abstract.wrap(trace, self.kind, None),
-        Tuple([List(set_order(trace, self))]),
-        Constant(None),
-    ]
-    return Tuple(parts)
-
-
-@method(Set, "__reduce__")
-def set_reduce(self: Set, trace: Trace) -> Value:
-    return run_method(trace, self, "__reduce_ex__", Constant(2))
 
 
 def refuse_unknown_order(made: Set) -> None:

@@ -17,6 +17,7 @@ did before, through the break, so nothing may be in the graph that a second run 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -151,15 +152,33 @@ _MOST_TURNS = 8
 
 
 def _goes_back(frame: Frame, truth: bool) -> bool:
-    """Whether the branch that a frame is at begins the next turn of its loop on that truth."""
+    """Whether the branch that a frame is at begins the next turn of its loop on that truth: it is
+    at the end of the loop, or it is the test with which each turn begins."""
     instructions = frame.code.instructions
     inst = instructions[frame.ip]
-    jumps = truth is (inst.op == "POP_JUMP_IF_TRUE")
-    at = inst.target if jumps else inst.index + 1
-    assert at is not None
+    if inst.op == "COMPARE_TEST":  # whose truth the next one takes
+        inst = instructions[inst.index + 1]
+    assert inst.target is not None
+    ways = (inst.target, inst.index + 1)
+    at, other = ways if truth is (inst.op == "POP_JUMP_IF_TRUE") else reversed(ways)
     while at > inst.index and instructions[at].op == "JUMP":
         at = next(successors(instructions[at]))
-    return at <= inst.index
+    return at <= inst.index or _leaves_at_once(instructions, inst, other)
+
+
+def _leaves_at_once(instructions: Sequence[Instruction], inst: Instruction, other: int) -> bool:
+    """Whether the branch `inst` is the first one in each turn of the loop that it is in, and
+    `other`, where it goes or not, is outside of that loop."""
+    around = [
+        (i.target, i.index)
+        for i in instructions
+        if i.target is not None and i.target <= inst.index <= i.index
+    ]
+    if not around:
+        return False
+    first, last = max(around)
+    branches = any(i.target is not None for i in instructions[first : inst.index])
+    return not branches and not first <= other <= last
 
 
 def expect_learned(trace: Trace, condition: Any, position: Any, exit: Any) -> None:

@@ -58,11 +58,9 @@ def _suture() -> Answer:
 
 
 def _python() -> Answer:
-    fits = (3, 11) <= sys.version_info[:2] <= (
-        3,
-        14,
-    ) and platform.python_implementation() == "CPython"
-    need = "" if fits else " (CPython 3.11 to 3.14 is needed)"
+    known = (3, 11) <= sys.version_info[:2] <= (3, 15)
+    fits = known and platform.python_implementation() == "CPython"
+    need = "" if fits else " (CPython 3.11 to 3.15 is needed)"
     return fits, f"{platform.python_implementation()} {platform.python_version()}{need}"
 
 

@@ -1,7 +1,8 @@
-"""What this Python says of a method that gives something of a wrong type, or of a wrong value."""
+"""What this Python says of a method that gives something wrong, and of an item that is missing."""
 
 from __future__ import annotations
 
+import collections
 import operator
 
 import pytest
@@ -41,6 +42,24 @@ def test_the_error_that_the_program_handles_says_it(convert, method, result):
         return x, "no error"
 
     check(fn, torch.ones(2), giving(method, result), graphs=1)
+
+
+@pytest.mark.parametrize("look", ["list", "tuple", "deque", "remove_from_deque"])
+def test_the_error_about_an_item_that_is_missing_says_it(look):
+    def fn(x):
+        try:
+            if look == "list":
+                [1, 2].index("a")
+            elif look == "tuple":
+                (1, 2).index("a")
+            elif look == "deque":
+                collections.deque([1, 2]).index("a")
+            else:
+                collections.deque([1, 2]).remove("a")
+        except ValueError as error:
+            return x + 1, str(error)
+
+    check(fn, torch.ones(2), graphs=1)
 
 
 class Awaited:

@@ -1,6 +1,6 @@
-"""Loops whose iterator has two slots on the stack, as on Python 3.15, for which there is no torch.
+"""Loops whose iterator has two slots on the stack, as on Python 3.15.
 
-The decoded instructions of this Python are given the second slot, where they have one. Whatever is
+Before 3.15 the decoded instructions are given the second slot, where they have one. Whatever is
 traced then keeps it, across breaks too; only CPython itself cannot be sent into the midst of such a
 loop, so no program here ends in the interpreter while it is inside of one.
 """
