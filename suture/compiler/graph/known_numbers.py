@@ -19,6 +19,7 @@ from suture.compiler.graph.index_counts import refuse_indices
 from suture.compiler.graph.inference_writes import note_view, refuse_inference
 from suture.compiler.graph.overlapping import refuse_overlap
 from suture.compiler.graph.results import Results, Unknown, Views, gives_several, only_computes
+from suture.compiler.graph.squeezed import refuse_squeeze
 from suture.op_effects import Written, written_arguments
 from suture.torch_private import (
     device_guards,
@@ -73,6 +74,7 @@ def watched_mode(**options: Any) -> Any:
             refuse_inference(func, args, kwargs or {}, viewed)
         if looks:
             note_view(args[0], viewed)
+        refuse_squeeze(func, args)
         if mode.in_kernel_invocation or not (fits or looks or gives_several(func)):
             if _written_lists(func):
                 return _write_lists(mode, plain, func, types, args, kwargs or {})

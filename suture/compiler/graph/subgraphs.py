@@ -6,6 +6,7 @@ body uses becomes a placeholder of the body, and an argument of the operator tha
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -86,7 +87,10 @@ class Levels:
             return None
         for node in self.stack[0].graph.find_nodes(op="placeholder"):
             value = node.meta.get("example_value")
-            for i, n in enumerate(value.shape if isinstance(value, torch.Tensor) else ()):
+            sizes: Sequence[int | torch.SymInt] = ()
+            if isinstance(value, torch.Tensor):
+                sizes = value.shape
+            for i, n in enumerate(sizes):
                 if isinstance(n, torch.SymInt) and _now(n) == _now(size):
                     return node, i
         return None

@@ -13,6 +13,7 @@ from suture.compiler.core import Trace, Value
 from suture.compiler.models import handles
 from suture.compiler.objects import List, Tensor, Tuple
 from suture.compiler.objects.array import Array
+from suture.compiler.objects.tensor import known_tensor
 
 
 @handles("Tensor.numpy")
@@ -25,7 +26,8 @@ def _to_numpy(trace: Trace, tensor: Tensor, args: list[Value], kwargs: dict[str,
     odd = value.dtype in (torch.bfloat16, torch.complex32) or value.is_conj() or value.is_neg()
     if not plain or odd:
         raise Break(calls.C_FUNCTION, function="Tensor.numpy")
-    return Array(abstract.add_node(trace, "call_method", "detach", [tensor], {}), is_view=True)
+    seen = known_tensor(abstract.add_node(trace, "call_method", "detach", [tensor], {}))
+    return Array(seen, is_view=True)
 
 
 @handles("from_numpy")
@@ -58,5 +60,5 @@ def is_scalar_alone(args: list[Value]) -> bool:
 
 def array_of_scalar(trace: Trace, scalar: Any) -> Value:
     """numpy.array(scalar): an array without dimensions, with its own memory."""
-    made = abstract.add_node(trace, "call_method", "clone", [scalar.tensor], {})
+    made = known_tensor(abstract.add_node(trace, "call_method", "clone", [scalar.tensor], {}))
     return Array(made, is_view=True)

@@ -340,8 +340,10 @@ def array_set_attribute(trace: Trace, array: Array, name: str, value: Value) -> 
 def _is_of_input(array: Array) -> bool:
     """Whether it is the array of a tensor from outside, with that one's layout."""
     node = array.tensor.node
-    detached = (node.op, node.target) == ("call_method", "detach")
-    return detached and node.args[0].op == "placeholder"
+    if (node.op, node.target) != ("call_method", "detach"):
+        return False
+    base = node.args[0]
+    return isinstance(base, torch.fx.Node) and base.op == "placeholder"
 
 
 def _strides(array: Array) -> Value:
