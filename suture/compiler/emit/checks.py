@@ -9,7 +9,7 @@ import torch
 
 from suture.compiler.capture import Capture
 from suture.compiler.emit.writer import Writer
-from suture.compiler.graph import undoable
+from suture.compiler.graph import has_asserts, undoable
 from suture.compiler.graph.builder import tree_leaves
 from suture.compiler.objects import Tensor
 from suture.op_effects import effects_of
@@ -34,7 +34,8 @@ class CheckLines:
         self.after: list[str] = []
         self.handler: AfterCheck | None = None
         self.puts_back = False  # what the graph has written, should it raise
-        if not capture.checks and not capture.graph.caught:
+        again = capture.graph.caught or has_asserts(capture.graph.shape_env)
+        if not capture.checks and not again:
             return
         name = "None"
         if any(effects_of(node).draws for node in capture.graph.graph.nodes):

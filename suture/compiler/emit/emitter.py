@@ -24,6 +24,7 @@ from suture.compiler.emit.inputs import InputReads, read
 from suture.compiler.emit.leave import Leaving
 from suture.compiler.emit.parameters import parameters_of
 from suture.compiler.emit.writer import Writer
+from suture.compiler.graph import writes_own_memory_only
 from suture.compiler.graph.collectives import has_collectives
 from suture.compiler.objects import MadeByPython
 from suture.runtime import VARIANT, AfterFailure, Chain, relocated, set_context, slot_names, where
@@ -209,7 +210,7 @@ def _graph(
     held = sum(entry.static for entry in inputs)
     comment = f"  # {builder.ops} operation{'s' if builder.ops != 1 else ''}"
     comment += f" on these and {held} tensors of modules" if held else ""
-    again = not builder.writes() or checks.puts_back
+    again = checks.puts_back or not builder.writes() or writes_own_memory_only(builder)
     writes = not again or has_collectives(builder.graph, builder.attributes)
     call = f"{left} = {call}{comment}" if names else f"{call}{comment}"
     body = ["        " + line for line in (*reads.lines, call, *reads.release())]

@@ -24,9 +24,15 @@ def bind_unbacked(shape_env: Any, node: torch.fx.Node, value: Any) -> list[Any]:
     return list(bindings or ())
 
 
+def has_asserts(shape_env: Any) -> bool:
+    """Whether something was assumed of numbers from data: the graph may then raise where the
+    program does not."""
+    return any(shape_env.deferred_runtime_asserts.values())
+
+
 def put_asserts(module: torch.fx.GraphModule, shape_env: Any) -> None:
     """Put what was assumed of numbers from data into the graph, as assertions."""
-    if not any(shape_env.deferred_runtime_asserts.values()):
+    if not has_asserts(shape_env):
         return
     known = _numbers_as_found(module, shape_env)
     symbolic_shapes.insert_deferred_runtime_asserts(module, shape_env, "region")

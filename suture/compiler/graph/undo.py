@@ -32,6 +32,11 @@ def undoable(builder: GraphBuilder) -> list[GraphInput] | None:
     return written if size <= _MOST else None
 
 
+def writes_own_memory_only(builder: GraphBuilder) -> bool:
+    """Whether all that the graph writes to is made in it, so that it may run in vain."""
+    return undoable(builder) == []
+
+
 def _is_plain(entry: GraphInput) -> bool:
     """Whether numbers are all that a graph can change of an input."""
     fake, real = entry.node.meta["val"], entry.example
