@@ -178,3 +178,16 @@ def test_a_body_has_the_types_of_its_declaration():
             if text != wanted and not open_:
                 wrong.append(f"{module}.{node.name}: {parameter} is {text}, declared {wanted}")
     assert wrong == []
+
+
+def test_what_is_only_declared_is_not_imported_by_name():
+    """It gets its body later: whoever has imported the declaration would call that. `abstract`
+    itself is told of the bodies."""
+    declared = {(module, node.name) for module, node, _ in decorated("declared")}
+    wrong = []
+    for module, tree in MODULES.items():
+        for node in ast.walk(tree) if module != "suture.compiler.abstract" else ():
+            if isinstance(node, ast.ImportFrom):
+                names = [n.name for n in node.names if (node.module, n.name) in declared]
+                wrong += [f"{module}: {node.module}.{name}" for name in names]
+    assert wrong == []

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from suture.compiler import abstract
 from suture.compiler.core import Trace, Value
+from suture.compiler.objects import set_
 from suture.compiler.objects.constant import Constant
 from suture.compiler.objects.list_ import List
 from suture.compiler.objects.methods import method, run_method
-from suture.compiler.objects.set_ import Copied, Set, set_order
+from suture.compiler.objects.set_ import Copied, Set
 from suture.compiler.objects.tuple_ import Tuple
 from suture.runtime.predicates import places_in_copy
 
@@ -39,7 +40,7 @@ def _copied(trace: Trace, of: Set) -> Copied | None:
 def set_reduce_ex(self: Set, trace: Trace, protocol: Value) -> Value:
     parts = [
         abstract.wrap(trace, self.kind, None),
-        Tuple([List(set_order(trace, self))]),
+        Tuple([List(set_.set_order(trace, self))]),
         Constant(None),
     ]
     return Tuple(parts)

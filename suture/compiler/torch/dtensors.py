@@ -15,8 +15,8 @@ from suture.breaks import Break, calls, objects
 from suture.compiler import abstract
 from suture.compiler.core import Trace, Value
 from suture.compiler.models import handles
-from suture.compiler.objects import Tensor
-from suture.compiler.objects.frozen import Frozen, Interchangeable, frozen_result
+from suture.compiler.objects import Tensor, frozen
+from suture.compiler.objects.frozen import Frozen, Interchangeable
 from suture.compiler.objects.wraps import wraps_named
 from suture.compiler.torch.wrappers import is_wrapper_class, meet_wrapper
 from suture.runtime.crossings import Crossing
@@ -122,7 +122,7 @@ def _make_placement(
     """`Shard(0)`: an object that never changes and compares by value; the variant holds one."""
     given = [abstract.constant_value(trace, a) for a in args]
     named = {k: abstract.constant_value(trace, v) for k, v in kwargs.items()}
-    made: Value = frozen_result(trace, lambda: target(*given, **named))
+    made: Value = frozen.frozen_result(trace, lambda: target(*given, **named))
     return made
 
 
