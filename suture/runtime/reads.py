@@ -38,7 +38,9 @@ def offset_of(tensor: Any) -> int:
 
 def number_in(tensor: torch.Tensor) -> Any:
     """What guards and checks read of a tensor of one number: where it is in memory, if that can
-    be known without an operation of torch."""
+    be known without an operation of torch. None of a tensor that has more or none now."""
+    if tensor.numel() != 1:
+        return None
     kind = _IN_MEMORY.get(tensor.dtype)
     if kind is None or type(tensor) is not torch.Tensor or tensor_parts.is_view(tensor):
         return tensor.item()

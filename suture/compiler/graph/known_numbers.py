@@ -14,12 +14,12 @@ import torch
 import torch.fx
 
 from suture.compiler.graph.casts import refuse_cast
+from suture.compiler.graph.decided_sizes import decide_sizes
 from suture.compiler.graph.dtype_refusals import refuse_dtypes
 from suture.compiler.graph.index_counts import refuse_indices
 from suture.compiler.graph.inference_writes import note_view, refuse_inference
 from suture.compiler.graph.overlapping import refuse_overlap
 from suture.compiler.graph.results import Results, Unknown, Views, gives_several, only_computes
-from suture.compiler.graph.squeezed import refuse_squeeze
 from suture.op_effects import Written, written_arguments
 from suture.torch_private import (
     device_guards,
@@ -74,7 +74,7 @@ def watched_mode(**options: Any) -> Any:
             refuse_inference(func, args, kwargs or {}, viewed)
         if looks:
             note_view(args[0], viewed)
-        refuse_squeeze(func, args)
+        decide_sizes(func, args)
         if mode.in_kernel_invocation or not (fits or looks or gives_several(func)):
             if _written_lists(func):
                 return _write_lists(mode, plain, func, types, args, kwargs or {})
@@ -123,10 +123,12 @@ def _write_lists(mode: Any, plain: Any, func: Any, types: Any, args: Any, kwargs
     return out
 
 
-def may_be_known(tensor: torch.Tensor) -> bool:
-    """Whether a tensor of a module is small enough that its number may decide something."""
+def may_be_known(tensor: torch.Tensor, fake: torch.Tensor) -> bool:
+    """Whether a tensor of a module is one number, which may decide something, and stays one: its
+    sizes are no symbols."""
     return (
         tensor.numel() == 1
+        and not any(isinstance(size, torch.SymInt) for size in fake.shape)
         and tensor.device.type == "cpu"
         and not tensor.requires_grad
         and not tensor.dtype.is_complex

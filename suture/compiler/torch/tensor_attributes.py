@@ -13,6 +13,7 @@ from suture.compiler import abstract
 from suture.compiler.abstract import implements
 from suture.compiler.calls.functions import rule_of
 from suture.compiler.core import Trace
+from suture.compiler.graph.decided_sizes import decided_layout
 from suture.compiler.language.attributes import MISSING, find_in_mro, no_attribute
 from suture.compiler.models import model_named
 from suture.compiler.objects import (
@@ -240,8 +241,9 @@ def _known_method(
 ) -> Value:
     values = [a.value if isinstance(a, Tensor) else abstract.constant_value(trace, a) for a in args]
     named = {k: abstract.constant_value(trace, v) for k, v in kwargs.items()}
+    asked = decided_layout(tensor.value) if name == "is_contiguous" else tensor.value
     with trace.graph.fake:
-        result = getattr(tensor.value, name)(*values, **named)
+        result = getattr(asked, name)(*values, **named)
     return abstract.known(trace, result)
 
 

@@ -49,7 +49,7 @@ def wrap_tensor(trace: Trace, value: torch.Tensor, source: Source) -> Tensor:
     made = Tensor(node, fake, source, type(value), value)
     note_input(trace, made, plan)
     lasting = static and not is_of_optimizer(trace, source)
-    if (lasting or owner is not None) and may_be_known(value):
+    if (lasting or owner is not None) and may_be_known(value, fake):
         note_known(trace, made, value)
     return made
 
