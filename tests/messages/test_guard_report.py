@@ -168,7 +168,9 @@ def test_paths_become_names(text, spoken):
 def test_reasons_name_the_iterator_of_a_loop_and_what_a_call_waits_for():
     def turns(x, layers):
         for layer in layers:
-            x = x * 2 + one(x, layer)
+            x = x * 2
+            if layer == "stop":
+                x = x + one(x, layer)
         return x
 
     def one(x, layer):
@@ -177,8 +179,9 @@ def test_reasons_name_the_iterator_of_a_loop_and_what_a_call_waits_for():
 
     suture.reset()
     fn = suture.compile(turns, backend="eager")
-    fn(torch.ones(2), ["a", "bb", "ccc"])
-    fn(torch.ones(2, 2), ["a", "bb", "ccc"])
+    fn(torch.ones(2), ["stop", "bb", "ccc"])
+    fn(torch.ones(2), ["bb", "stop", "ccc"])
+    fn(torch.ones(2, 2), ["bb", "ccc", "stop"])
     reasons = suture.recompile_reasons(fn)
     assert any("iter(layers)" in one for one in reasons), reasons
     assert not any("stack_" in one or "L[" in one for one in reasons), reasons

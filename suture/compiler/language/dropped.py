@@ -225,8 +225,12 @@ def _holds_generator(real: Any, depth: int) -> bool:
     return False
 
 
-# Objects whose end nobody waits for, though there may be weak references to them.
-LASTING = (torch.Tensor, torch.nn.Module, types.FunctionType, types.ModuleType, type)
+# Objects whose end nobody waits for, though there may be weak references to them: those to the
+# context of an autograd function are torch's own.
+LASTING = (
+    torch.Tensor, torch.nn.Module, torch.autograd.function.BackwardCFunction,
+    types.FunctionType, types.ModuleType, type,
+)  # fmt: skip
 
 
 def watch_objects(trace: Trace, values: list[Any]) -> None:
