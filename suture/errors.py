@@ -199,8 +199,9 @@ class ConstraintViolation(UserError):
 
 
 class RaisedWhileCompiling(SutureError):
-    """Carries what a function of the program raised that runs while compiling (comptime) to where
-    the program is called, which raises it again. Programs never see the carrier."""
+    """Carries what a function of the program raised that runs while compiling (comptime, or the
+    handler of a signal) to where the program is called, which raises it again. Programs never see
+    the carrier."""
 
     def __init__(self, raised: BaseException) -> None:
         super().__init__(str(raised))

@@ -9,16 +9,17 @@ from collections.abc import Callable
 from typing import Any
 
 from suture import _core, backends, events, rules
-from suture.backends.interrupts import outside_imports
+from suture.errors import RaisedWhileCompiling
 from suture.runtime import torch_state
 from suture.runtime.points import PointData, Variant
+from suture.runtime.signals import interruptible
 from suture.runtime.store import environment
 from suture.torch_private.torchdynamo import hide
 
 
 def load_pipeline() -> Any:
     """The compiler's pipeline. It is imported without the modes of the program, which would see
-    what modules do while they are imported, and without interrupts. A thread that comes while
+    what modules do while they are imported, and without interruption. A thread that comes while
     another one imports it waits."""
     found = sys.modules.get(_PIPELINE)
     if found is None or getattr(found.__spec__, "_initializing", False):
@@ -26,10 +27,12 @@ def load_pipeline() -> Any:
         try:
             with (
                 events.phase("import"),
-                outside_imports(),
+                interruptible(),
                 torch_state.without_function_modes(),
             ):
                 found = importlib.import_module(_PIPELINE)
+        except RaisedWhileCompiling as error:
+            raise error.raised from None
         finally:
             _core.set_hook_active(active)
     return found

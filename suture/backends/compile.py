@@ -24,6 +24,7 @@ from suture.backends.surroundings import compiling_state
 from suture.backends.views import split_views, with_views
 from suture.errors import BackendFailed
 from suture.runtime.callers import Caller, Situation, Wrapped
+from suture.runtime.signals import promptly
 from suture.torch_private import MissingName, aot_training, compilers
 
 _UNNAMED, _NOTHING = Origin(), Allowed()
@@ -113,6 +114,7 @@ def _compile(
         compiling_state(backend, graph, compile_id, in_background),
         aot_training.both_graphs(kept),
         compilers.listening(backend.optimizes() or kept) as heard,
+        promptly(),
     ):
         cut = cut_at_barriers(backend, gm, compile_id, allowed.in_parts)
         parts = cut or bucketed(backend, compile_id)

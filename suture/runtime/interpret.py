@@ -14,6 +14,7 @@ from suture import _core
 from suture.bytecode import decode
 from suture.errors import InternalError, SutureError
 from suture.runtime.chain import Chain, FrameSpec, where
+from suture.runtime.signals import is_of_handler
 from suture.runtime.tracebacks import clean_traceback
 from suture.torch_private import thread_state
 
@@ -93,6 +94,7 @@ def hooks_on_saved() -> bool:
 class AfterFailure:
     """What a variant does when its graph raises. Nothing has been put back yet, so the region is
     run from its start in the interpreter, and eager's own error comes up where eager raises it.
+    What the handler of a signal raised meanwhile is raised at the region's start.
     A graph that has written to its inputs, or has talked to other ranks, which do not run theirs
     again, cannot be run again: its error is raised as it is. Nor
     can one while `watched()` says that hooks of the program see what it saves: the error may be
@@ -108,12 +110,13 @@ class AfterFailure:
         if isinstance(exc, SutureError):
             return interpret(self.chain, state, exc)
         watched = self.watched()
-        if isinstance(exc, Exception) and not self.writes and not watched:
+        failed = isinstance(exc, Exception) and not is_of_handler(exc)
+        if failed and not self.writes and not watched:
             _log.debug("a graph raised; its region is run in the interpreter", exc_info=exc)
             return _core.jump(_AGAIN, self, exc, state)
         clean_traceback(exc)
         _drop_node_text(exc)
-        if isinstance(exc, Exception) and not watched:
+        if failed and not watched:
             exc.add_note(
                 "raised inside a compiled graph that writes to its inputs or talks to other ranks,"
                 " so the line is that of the graph's start; it may have done so already"

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import copy
+import inspect
 import logging
 import pickle
 import signal
@@ -14,7 +16,8 @@ import pytest
 import torch
 
 import suture
-from suture.backends.interrupts import outside_imports
+from suture.errors import RaisedWhileCompiling
+from suture.runtime.signals import interruptible
 
 PROGRAM = """
     import signal, sys, threading, time, os
@@ -52,15 +55,128 @@ def test_an_interrupt_in_an_import_waits_for_its_end(tmp_path, monkeypatch):
     )
     monkeypatch.syspath_prepend(str(tmp_path))
     before = signal.getsignal(signal.SIGINT)
-    with pytest.raises(KeyboardInterrupt), outside_imports():
+    with pytest.raises(RaisedWhileCompiling) as info, interruptible():
         import time
 
         import slow_to_import
 
         assert slow_to_import.done
         time.sleep(5)
+    assert type(info.value.raised) is KeyboardInterrupt
     assert sys.modules["slow_to_import"].done
     assert signal.getsignal(signal.SIGINT) is before
+
+
+class Late(Exception):
+    """What a program's own timeout raises."""
+
+
+class RunsOut:
+    """A timeout: the handler of SIGALRM, as a method."""
+
+    def __init__(self):
+        self.calls = 0
+
+    def handler(self, number, frame):
+        self.calls += 1
+        raise Late(self.calls)
+
+
+@pytest.fixture
+def runs_out():
+    timeout = RunsOut()
+    before = signal.signal(signal.SIGALRM, timeout.handler)
+    yield timeout
+    signal.signal(signal.SIGALRM, before)
+
+
+def test_what_a_handler_raises_while_compiling_arrives(runs_out):
+    def backend(module, inputs):
+        signal.raise_signal(signal.SIGALRM)
+        return module.forward
+
+    compiled = suture.compile(lambda x: x + 1, backend=backend)
+    with pytest.raises(Late, match="1"):
+        compiled(torch.ones(2))
+    assert runs_out.calls == 1
+    assert signal.getsignal(signal.SIGALRM) == runs_out.handler
+    signal.signal(signal.SIGALRM, signal.SIG_IGN)
+    assert torch.equal(compiled(torch.ones(2)), torch.ones(2) + 1)
+    assert suture.stats().graphs == 1
+    assert not suture.stats().interpreted
+
+
+@contextlib.contextmanager
+def at_call(number):
+    """The signal comes at this one of the calls of Python functions. Not of generators: Python
+    drops what is raised while one is closed."""
+    left = number
+
+    def look(frame, event, arg):
+        nonlocal left
+        left -= event == "call" and not frame.f_code.co_flags & inspect.CO_GENERATOR
+        if not left:
+            sys.setprofile(None)
+            signal.raise_signal(signal.SIGALRM)
+
+    sys.setprofile(look)
+    try:
+        yield
+    finally:
+        sys.setprofile(None)
+
+
+@pytest.mark.parametrize("number", [50, 200, 400, 800, 1200, 1600, 2000, 2400, 2800, 3200])
+def test_a_handler_that_raises_while_tracing_is_no_fault_of_suture(runs_out, number, caplog):
+
+    def fn(x):
+        y = (x @ x.t()).relu().sum(-1)
+        return torch.cat([y, y.sin()]) + len(x.shape)
+
+    suture.reset()  # what was compiled for an earlier step serves no longer
+    compiled = suture.compile(fn, backend="eager")
+    with at_call(number), pytest.raises(Late):
+        compiled(torch.ones(2, 3))
+    assert torch.equal(compiled(torch.ones(2, 3)), fn(torch.ones(2, 3)))
+    assert not suture.stats().interpreted
+    assert not told(caplog)
+
+
+def told(caplog):
+    return [record for record in caplog.records if record.levelno >= logging.WARNING]
+
+
+def test_a_handler_that_raises_in_a_graph_is_no_failure_of_the_graph(runs_out, caplog):
+    alarm = [False]
+
+    def backend(module, inputs):
+        def run(*args):
+            if alarm[0]:
+                signal.raise_signal(signal.SIGALRM)
+            return module.forward(*args)
+
+        return run
+
+    def fn(x):
+        try:
+            suture.graph_break()
+            x = (x + 1) * 2
+        except Late as late:
+            return late
+        return x
+
+    compiled = suture.compile(fn, backend=backend)
+    assert torch.equal(compiled(torch.ones(2)), torch.ones(2) * 4)
+    alarm[0] = True
+    assert isinstance(compiled(torch.ones(2)), Late)
+    plain = suture.compile(lambda x: x + 1, backend=backend)
+    alarm[0] = False
+    plain(torch.ones(2))
+    alarm[0] = True
+    with pytest.raises(Late):
+        plain(torch.ones(2))
+    assert runs_out.calls == 2
+    assert not told(caplog)
 
 
 @suture.compile(backend="eager")

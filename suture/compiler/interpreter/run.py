@@ -53,7 +53,7 @@ from suture.compiler.torch.optimizer_state import makes_optimizer_state
 from suture.compiler.torch.overrides import torch_functions_on
 from suture.compiler.torch.parameters import refused_copy
 from suture.compiler.torch.symbols import unbacked_decision
-from suture.runtime import Chain
+from suture.runtime import Chain, signals
 from suture.torch_private import MissingName, symbolic_shapes
 
 
@@ -246,6 +246,8 @@ def run_frames(trace: Trace, base_depth: int) -> Any:
             progress.work += 1
             if progress.work > progress.allowed:
                 weigh(trace)
+            if signals.waiting:
+                signals.arrive()
             ops = trace.graph.ops
             try:
                 execute(trace, frame, inst)

@@ -17,6 +17,7 @@ from suture.compiler.misses.reasons import explain_miss
 from suture.runtime import must_raise, slot_names, torch_state, where
 from suture.runtime.leaving import Throwing
 from suture.runtime.points import PointData, Variant
+from suture.runtime.signals import interruptible
 from suture.runtime.uncompiled import THIS_CALL_PLAINLY, Uncompiled
 from suture.runtime.unit import COMPILING, LOCK, Unit
 from suture.torch_private import thread_state
@@ -59,7 +60,8 @@ def answer(unit: Unit, point: Any, state: tuple[Any, ...], compile: Compile) -> 
                 if limits.over_limit(unit, point, data, state):
                     return data.interpreting
                 _prepare(unit, data)
-                made = compile(unit, point, state)
+                with interruptible():
+                    made = compile(unit, point, state)
         except errors.RaisedWhileCompiling as error:
             if data.chain[0].index:
                 return Throwing(data.chain, error.raised)

@@ -9,7 +9,6 @@ from dataclasses import replace
 from typing import Any
 
 from suture import _core, config, errors, events, messages
-from suture.backends.interrupts import outside_imports
 from suture.bytecode import Instruction
 from suture.compiler import rooms
 from suture.compiler.capture import Capture, Exit, Run, Yield
@@ -61,7 +60,6 @@ def compile_point(unit: Unit, point: _core.Point, state: tuple[Any, ...]) -> Var
     """Trace, guard, emit, compile and install a variant for this state."""
     try:
         with (
-            outside_imports(),
             torch_state.without_saved_tensor_hooks(),
             torch_state.without_function_modes() as modes,
         ):
