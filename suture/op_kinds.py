@@ -1,8 +1,9 @@
-"""Which operations are of a kind that backends treat in a way of its own: views, copies, sums,
-writes of every element, changes of what a tensor is.
+"""Which operations are of one kind: views, copies, sums, products; computing element by element,
+putting elements elsewhere, reading and writing at indices; changing what a tensor is.
 
 torch's tags answer where they can; what they do not say is in the tables of this file. What an
-operation writes, draws and aliases is asked of `op_effects`.
+operation writes, draws and aliases is asked of `op_effects`. Public tables have plain names: that
+of the method, the function and the operator that is the same, in place or not (`plain_name`).
 """
 
 from __future__ import annotations
@@ -33,8 +34,59 @@ _COPIES = frozenset({
     "clone", "contiguous", "to", "copy", "cat", "concat", "repeat", "tile", "positive", "float",
     "double", "half", "bfloat16", "type", "type_as",
 })  # fmt: skip
+# Give elements of their operand, in other places.
+REARRANGING = _ONE_VIEW | _SEVERAL_VIEWS | {
+    "clone", "contiguous", "expand_as", "flip", "mT", "ravel", "repeat", "split_with_sizes", "tile",
+    "view_as",
+}  # fmt: skip
+# Give each element in another type, or in the memory of another device.
+CONVERTING = frozenset({
+    "bfloat16", "bool", "cpu", "cuda", "double", "float", "half", "int", "long", "to", "type_as",
+})  # fmt: skip
+# Compute each element from those at the same place.
+ELEMENT_BY_ELEMENT = frozenset({
+    "abs", "add", "and", "bitwise_and", "bitwise_not", "bitwise_or", "bitwise_xor", "ceil", "clamp",
+    "clamp_max", "clamp_min", "clip", "cos", "div", "divide", "elu", "eq", "erf", "exp", "floor",
+    "floor_divide", "floordiv", "ge", "gelu", "gt", "hardsigmoid", "hardswish", "hardtanh", "iadd",
+    "imul", "invert", "isfinite", "isinf", "isnan", "isub", "itruediv", "le", "leaky_relu", "lerp",
+    "log", "log1p", "logical_and", "logical_not", "logical_or", "logical_xor", "logsigmoid", "lt",
+    "masked_fill", "maximum", "minimum", "mish", "mul", "multiply", "ne", "neg", "negative", "not",
+    "or", "pos", "pow", "reciprocal", "relu", "relu6", "round", "rsqrt", "rsub", "selu", "sigmoid",
+    "sign", "silu", "sin", "softplus", "sqrt", "square", "sub", "subtract", "tanh", "true_divide",
+    "truediv", "where", "xor",
+})  # fmt: skip
+# Write where an index says, and nowhere else.
+WRITING_AT_INDEX = frozenset({
+    "index_add", "index_copy", "index_fill", "index_put", "scatter", "scatter_add", "setitem",
+})  # fmt: skip
+# Read or write at places that a tensor of integers says.
+INDEXING = WRITING_AT_INDEX | {
+    "bincount", "cross_entropy", "cross_entropy_loss", "ctc_loss", "embedding", "embedding_bag",
+    "gather", "gaussian_nll_loss", "getitem", "index", "index_reduce", "index_select",
+    "masked_scatter", "multi_margin_loss", "multilabel_margin_loss", "nll_loss", "nll_loss2d",
+    "nll_loss_nd", "one_hot", "put", "repeat_interleave", "scatter_reduce", "segment_reduce",
+    "take", "take_along_dim", "unravel_index",
+}  # fmt: skip
+# Divide, and integers by integers too.
+DIVIDING = frozenset({
+    "div", "divide", "floor_divide", "floordiv", "fmod", "ifloordiv", "imod", "mod", "remainder",
+    "rfloordiv", "rmod",
+})  # fmt: skip
+# Add products: of matrices, convolutions, attention, recurrent layers.
+CONTRACTING = frozenset({
+    "addbmm", "addmm", "addmv", "baddbmm", "bilinear", "bmm", "chain_matmul", "conv1d", "conv2d",
+    "conv3d", "conv_transpose1d", "conv_transpose2d", "conv_transpose3d", "convolution", "einsum",
+    "gru", "inner", "linear", "lstm", "matmul", "mm", "multi_dot", "multi_head_attention_forward",
+    "mv", "rmatmul", "rnn_relu", "rnn_tanh", "scaled_dot_product_attention", "tensordot", "vecdot",
+})  # fmt: skip
 # The number with which an operation gives its other operand.
 _NEUTRAL = {"add": 0, "sub": 0, "mul": 1, "div": 1, "truediv": 1, "pow": 1}
+
+
+def plain_name(node: torch.fx.Node) -> str:
+    """The name of the operation of a node, the same for all that do it: `x.add_`, `x + y` as a
+    method, torch.add."""
+    return operation_name(node).strip("_")
 
 
 def may_be_view(node: torch.fx.Node) -> bool:
@@ -68,7 +120,7 @@ def may_copy(node: torch.fx.Node) -> bool:
     name = operation_name(node)
     if name in _COPIES:
         return True
-    number = _NEUTRAL.get(name.removeprefix("__").removesuffix("__"))
+    number = _NEUTRAL.get(plain_name(node))
     numbers = [a for a in (*node.args, *node.kwargs.values()) if isinstance(a, (int, float))]
     return number is not None and number in numbers
 

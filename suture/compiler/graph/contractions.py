@@ -8,16 +8,9 @@ from __future__ import annotations
 
 import torch.fx
 
-from suture.op_effects import operation_name
+from suture.op_kinds import CONTRACTING, plain_name
 from suture.torch_private import operators
 
-_NAMES = frozenset({
-    "addbmm", "addmm", "addmv", "baddbmm", "bilinear", "bmm", "chain_matmul", "conv1d", "conv2d",
-    "conv3d", "conv_transpose1d", "conv_transpose2d", "conv_transpose3d", "convolution", "einsum",
-    "gru", "inner", "linear", "lstm", "matmul", "mm", "multi_dot", "multi_head_attention_forward",
-    "mv", "rnn_relu", "rnn_tanh", "scaled_dot_product_attention", "tensordot", "vecdot",
-    "__matmul__", "__rmatmul__",
-})  # fmt: skip
 _FUSED = ("aten", "prims", "prim")  # namespaces of operators that a backend sees through
 
 
@@ -25,6 +18,6 @@ def is_contraction(node: torch.fx.Node) -> bool:
     """Whether the node is such an operation."""
     target = node.target
     if isinstance(target, (operators.OpOverload, operators.OpOverloadPacket)):
-        space, _, name = str(target).partition(".")
-        return space not in _FUSED or name.partition(".")[0].lstrip("_") in _NAMES
-    return node.op in ("call_function", "call_method") and operation_name(node) in _NAMES
+        if str(target).partition(".")[0] not in _FUSED:
+            return True
+    return node.op in ("call_function", "call_method") and plain_name(node) in CONTRACTING

@@ -9,22 +9,18 @@ import torch
 import torch.fx
 
 from suture.compiler.graph.known_numbers import number_of
-from suture.op_effects import operation_name
+from suture.op_kinds import REARRANGING, plain_name
 from suture.torch_private.tensor_parts import version_of
 
 _DEEPEST = 16
 # Give elements of their first operand, in other places.
-_MOVING = frozenset({
-    "reshape", "view", "flatten", "ravel", "unsqueeze", "squeeze", "expand", "expand_as", "t",
-    "transpose", "permute", "contiguous", "clone", "detach", "long", "repeat", "unbind", "split",
-    "chunk", "narrow", "select", "masked_select", "sort", "flip", "to",
-})  # fmt: skip
+_MOVING = REARRANGING | {"detach", "long", "masked_select", "sort", "to"}
 _PLACES = frozenset({"argmax", "argmin", "argsort", "topk", "sort", "max", "min", "kthvalue"})
 
 
 def is_in_range(node: torch.fx.Node, name: str) -> bool:
     """Whether the indices that an operation is given cannot be out of range. `name` is that of
-    the operation, without an underscore at its end."""
+    the operation, without underscores."""
     if name == "one_hot":
         return _classes_fit(node)
     if len(node.args) < 2 or not isinstance(node.args[0], torch.fx.Node):
@@ -32,7 +28,7 @@ def is_in_range(node: torch.fx.Node, name: str) -> bool:
     value = node.args[0].meta.get("example_value")
     if not isinstance(value, torch.Tensor):
         return isinstance(node.args[1], int)  # one of several results
-    if name in ("getitem", "__getitem__", "setitem", "__setitem__"):
+    if name in ("getitem", "setitem"):
         return _key_in_range(value, node.args[1])
     if name in ("index_add", "index_select", "index_copy", "index_fill") and len(node.args) > 2:
         return _fits(value, node.args[1], node.args[2])
@@ -92,11 +88,11 @@ def _bound(node: torch.fx.Node, left: int, index: int | None = None) -> int | No
     base = node.args[0] if node.args else None
     if not left or not isinstance(base, torch.fx.Node) or _is_written(node):
         return None
-    name = operation_name(node)
+    name = plain_name(node)
     if name == "to" and not _keeps_numbers(node):
         return None
     value = base.meta.get("example_value")
-    if name in ("getitem", "__getitem__"):
+    if name == "getitem":
         if not isinstance(value, torch.Tensor):
             return _bound(base, left - 1, node.args[1] if type(node.args[1]) is int else None)
         return _bound(base, left - 1)

@@ -16,46 +16,38 @@ from torch.fx.experimental.symbolic_shapes import statically_known_true
 from suture.compiler.graph.builder import tree_leaves
 from suture.compiler.graph.repeats import after, may_trap
 from suture.op_effects import effects_of, operation_name
+from suture.op_kinds import (
+    CONVERTING,
+    ELEMENT_BY_ELEMENT,
+    REARRANGING,
+    WRITING_AT_INDEX,
+    plain_name,
+)
 from suture.torch_private import symbolic_shapes, tensor_parts
 
+# Without those that may ask for more elements than there are.
+_REARRANGING = REARRANGING - {"tensor_split", "unflatten", "unfold"}
 # Take a dimension of no elements as any other.
-_TAKES_EMPTY = frozenset({
-    # elementwise
-    "abs", "add", "and", "bitwise_and", "bitwise_not", "bitwise_or", "bitwise_xor", "ceil", "clamp",
-    "clamp_max", "clamp_min", "clip", "cos", "div", "divide", "elu", "eq", "erf", "exp", "floor",
-    "floor_divide", "floordiv", "ge", "gelu", "gt", "hardsigmoid", "hardswish", "hardtanh", "iadd",
-    "imul", "invert", "isfinite", "isinf", "isnan", "isub", "itruediv", "le", "leaky_relu", "lerp",
-    "log", "log1p", "logical_and", "logical_not", "logical_or", "logical_xor", "logsigmoid", "lt",
-    "masked_fill", "maximum", "minimum", "mish", "mul", "multiply", "ne", "neg", "negative", "not",
-    "or", "pos", "pow", "reciprocal", "relu", "relu6", "round", "rsqrt", "rsub", "selu", "sigmoid",
-    "sign", "silu", "sin", "softplus", "sqrt", "square", "sub", "subtract", "tanh", "true_divide",
-    "truediv", "where", "xor",
+_TAKES_EMPTY = ELEMENT_BY_ELEMENT | CONVERTING | WRITING_AT_INDEX | _REARRANGING | {
     # rows and products
-    "addmm", "all", "any", "baddbmm", "bmm", "cumsum", "einsum", "embedding", "layer_norm",
-    "linear", "log_softmax", "matmul", "mean", "mm", "rms_norm", "softmax", "sum",
-    # other sizes, other kinds
-    "bfloat16", "bool", "cat", "chunk", "clone", "concat", "contiguous", "cpu", "cuda", "detach",
-    "double", "empty_like", "expand", "expand_as", "flatten", "float", "full_like", "half", "int",
-    "long", "movedim", "mT", "narrow", "ones_like", "permute", "repeat", "reshape", "split",
-    "split_with_sizes", "squeeze", "stack", "swapaxes", "t", "tile", "to", "transpose", "type_as",
-    "unbind", "unsqueeze", "view", "view_as", "zeros_like",
+    "addmm", "all", "any", "baddbmm", "bmm", "cumsum", "einsum", "layer_norm", "linear",
+    "log_softmax", "matmul", "mean", "mm", "rms_norm", "softmax", "sum",
+    # others like it
+    "cat", "concat", "detach", "empty_like", "full_like", "ones_like", "stack", "zeros_like",
     # places
-    "gather", "getitem", "index", "index_add", "index_copy", "index_fill", "index_put",
-    "index_select", "nonzero", "scatter", "scatter_add", "select", "setitem",
+    "embedding", "gather", "getitem", "index", "index_select", "nonzero",
     # sizes
     "dim", "getattr", "numel", "size", "sym_max", "sym_min", "sym_not", "sym_size",
-})  # fmt: skip
+}  # fmt: skip
 # Give no tensor.
 _OF_NUMBERS = frozenset({
     "add", "and", "dim", "eq", "ge", "getattr", "getitem", "gt", "le", "lt", "mul", "ne", "neg",
     "not", "numel", "or", "setitem", "size", "sub", "sym_max", "sym_min", "sym_not", "sym_size",
 })  # fmt: skip
-# Write where an index says, so nowhere if it is empty.
-_WRITES_AT_INDEX = frozenset({
-    "index_add", "index_copy", "index_fill", "index_put", "scatter", "scatter_add", "setitem",
-})  # fmt: skip
 # In place, they change what even a tensor without elements shows.
-_CHANGES_SHAPE = frozenset({"detach", "squeeze", "swapaxes", "t", "transpose", "unsqueeze"})
+_CHANGES_SHAPE = frozenset(
+    {"detach", "squeeze", "swapaxes", "swapdims", "t", "transpose", "unsqueeze"}
+)
 # Are given sizes.
 _RESHAPES = frozenset({"reshape", "view", "expand", "split_with_sizes", "repeat", "tile"})
 
@@ -94,7 +86,7 @@ class NoRows:
 
 def _mask_of(node: torch.fx.Node) -> torch.fx.Node | None:
     """The tensor whose elements that are not zero say how many rows a node gives."""
-    name = operation_name(node).strip("_")
+    name = plain_name(node)
     if name in ("nonzero", "where") and len(node.args) == 1:
         given = node.args[0]
     elif name == "getitem" and len(node.args) == 2:
@@ -156,7 +148,7 @@ def updates_of(
     while new is not old:
         name = operation_name(new)
         given = new.args[0] if new.args else None
-        if new not in made or name not in _WRITES_AT_INDEX or not isinstance(given, torch.fx.Node):
+        if new not in made or name not in WRITING_AT_INDEX or not isinstance(given, torch.fx.Node):
             return None
         if not any(map(none.finds_nothing, _indices(new, name))):
             return None
@@ -189,7 +181,7 @@ def does_nothing(node: torch.fx.Node, none: NoRows) -> bool:
     """The same for one operation."""
     if node.op in ("placeholder", "get_attr"):
         return True
-    name = operation_name(node).strip("_")
+    name = plain_name(node)
     if node.op not in ("call_function", "call_method") or name not in _TAKES_EMPTY:
         return False
     made = _tensors(node)
@@ -201,7 +193,7 @@ def does_nothing(node: torch.fx.Node, none: NoRows) -> bool:
     written = list(_nodes(effects.writes))
     if written and (name in _CHANGES_SHAPE or _touches_inputs(node.graph, written)):
         return False  # a tensor counts how often it was written to
-    at_index = name in _WRITES_AT_INDEX and any(map(none.finds_nothing, _indices(node, name)))
+    at_index = name in WRITING_AT_INDEX and any(map(none.finds_nothing, _indices(node, name)))
     return at_index or all(map(none.empties, written))
 
 

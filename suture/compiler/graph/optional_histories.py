@@ -23,18 +23,12 @@ import torch.fx
 
 from suture.compiler.graph.builder import tree_leaves
 from suture.compiler.graph.no_rows import NoRows
-from suture.op_effects import effects_of, operation_name
+from suture.op_effects import effects_of
+from suture.op_kinds import CONVERTING, REARRANGING, plain_name
 from suture.torch_private import tensor_parts
 
 # Their derivative is made of ones and zeros: what comes back through them is zero if it was zero.
-_PASSES_ZEROS = frozenset({
-    "bfloat16", "chunk", "clone", "contiguous", "double", "expand", "expand_as", "flatten", "float",
-    "getattr", "getitem", "half", "mT", "movedim", "narrow", "permute", "reshape", "select",
-    "split", "split_with_sizes", "squeeze", "swapaxes", "t", "to", "transpose", "type_as",
-    "unbind", "unsqueeze", "view", "view_as",
-})  # fmt: skip
-
-
+_PASSES_ZEROS = REARRANGING | CONVERTING | {"getattr", "getitem"}
 # In place, they keep the history of what they write to.
 _ADDS_TO = frozenset({"add", "div", "iadd", "imul", "index_add", "isub", "itruediv", "mul", "sub"})
 
@@ -157,7 +151,7 @@ class _Histories:
             if memory not in self.has:
                 self.has[memory] = history if _requires_grad(node) else False
         for memory in written:
-            if body is None and operation_name(node).strip("_") not in _ADDS_TO:
+            if body is None and plain_name(node) not in _ADDS_TO:
                 self.rewritten.add(memory)
             self._write(memory, body, history)
         self._read_outside({m for m in self._asked_behind(node) if self.has.get(m)})
@@ -247,7 +241,7 @@ class _Histories:
                 if not reached.isdisjoint(self._memory(node.all_input_nodes)):
                     if self._written(node):
                         continue
-                    if operation_name(node).strip("_") not in _PASSES_ZEROS:
+                    if plain_name(node) not in _PASSES_ZEROS:
                         raise _Unclear
                     reached |= set(self._memory([node]))
 

@@ -15,26 +15,12 @@ import torch.fx
 from suture.compiler.graph.builder import GraphBuilder, tree_leaves
 from suture.compiler.graph.index_bounds import is_in_range
 from suture.op_effects import effects_of, operation_name, writes_of
+from suture.op_kinds import DIVIDING, INDEXING, plain_name
 from suture.torch_private import operators
 
 # Must run, and may run twice: what they switch the graph switches back, what they check stays true.
 _HARMLESS = ("_check", "_assert", "_set_grad_enabled", "_enter_autocast", "_exit_autocast")
 _OWN = ("aten", "prims", "prim", "higher_order")  # namespaces of operators without side effects
-# Read or write at places that a tensor of integers says.
-_INDEXING = frozenset({
-    "getitem", "__getitem__", "setitem", "__setitem__", "index", "index_select", "index_add",
-    "index_copy", "index_fill", "index_put", "index_reduce", "gather", "scatter", "scatter_add",
-    "scatter_reduce", "take", "take_along_dim", "put", "embedding", "embedding_bag", "one_hot",
-    "nll_loss", "nll_loss2d", "nll_loss_nd", "cross_entropy", "cross_entropy_loss", "ctc_loss",
-    "bincount", "repeat_interleave", "gaussian_nll_loss", "multi_margin_loss",
-    "multilabel_margin_loss", "masked_scatter", "unravel_index", "segment_reduce",
-})  # fmt: skip
-# Divide; of integers by zero that is an end.
-_DIVIDING = frozenset({
-    "floordiv", "__floordiv__", "rfloordiv", "__rfloordiv__", "ifloordiv", "__ifloordiv__",
-    "floor_divide", "div", "divide", "remainder", "fmod", "mod", "__mod__", "imod", "__imod__",
-    "rmod", "__rmod__",
-})  # fmt: skip
 # Check the numbers they are given, on the device.
 _CHECKING = frozenset({"multinomial", "bernoulli", "binary_cross_entropy"})
 
@@ -76,24 +62,24 @@ def after(last: torch.fx.Node) -> Iterator[torch.fx.Node]:
 def may_trap(node: torch.fx.Node) -> bool:
     if node.op not in ("call_function", "call_method"):
         return False
-    name = operation_name(node)
-    plain = name if name.endswith("__") else name.rstrip("_")
-    if plain in _CHECKING:
+    name = plain_name(node)
+    if name in _CHECKING:
         return True
-    if plain in _DIVIDING:
-        return _divides_integers(node)
-    if plain not in _INDEXING:
+    if name in DIVIDING:
+        return _divides_integers(node, name)
+    if name not in INDEXING:
         return False
-    return any(_is_integer(one) for one in node.all_input_nodes) and not is_in_range(node, plain)
+    return any(_is_integer(one) for one in node.all_input_nodes) and not is_in_range(node, name)
 
 
-def _divides_integers(node: torch.fx.Node) -> bool:
-    """Whether integers are divided by what is not a number of the program."""
+def _divides_integers(node: torch.fx.Node, name: str) -> bool:
+    """Whether integers are divided by what is not a number of the program; by zero that is an
+    end."""
     made = [v for v in tree_leaves(node.meta.get("example_value")) if isinstance(v, torch.Tensor)]
     if any(value.is_floating_point() for value in made):
         return False
     divisor = node.args[1] if len(node.args) > 1 else None
-    if operation_name(node).startswith(("r", "__r")) and not operation_name(node).startswith("rem"):
+    if name.startswith("r") and name != "remainder":
         return True
     return not (type(divisor) is int and divisor != 0)
 
