@@ -3,6 +3,7 @@
     python benchmarks/gpu.py                 print the table
     python benchmarks/gpu.py --quick         smaller models, fewer samples: some eight minutes
     python benchmarks/gpu.py --only llama    cases whose name has this in it
+    python benchmarks/gpu.py --models        models as people train and serve them: another table
     python benchmarks/gpu.py --device cpu    where there is no GPU: whether it runs, no more
     python benchmarks/gpu.py --at-once 15    so many processes compile at once: faster, but kernels
                                              are tuned beside others, and may be chosen worse
@@ -11,7 +12,8 @@
 One process per case and front end, with caches of its own. Nothing else runs while a process takes
 its times: the others have not begun, or have compiled and wait. The front ends of a case take
 turns, and the best of their turns counts. `first` is the time from the start of the process to the
-first result, `peak` the most memory that tensors took.
+first result, `peak` the most memory that tensors took. What the first calls give is compared
+with eager's, and a line says where it is another result.
 """
 
 from __future__ import annotations
@@ -33,6 +35,7 @@ from typing import Any
 FRONTS = ("eager", "torch.compile", "suture")
 READY = "ready"
 TURNS = 3
+COMPARED = 3  # calls whose results are compared with eager's
 WARM = 8  # calls before the clock starts: kernels are tuned, CUDA graphs recorded
 
 
@@ -40,6 +43,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--quick", action="store_true")
     parser.add_argument("--only", default="", help="part of the names of the cases to run")
+    parser.add_argument("--models", action="store_true", help="the cases of gpu_models.py")
     parser.add_argument("--device", default="cuda")
     parser.add_argument("--limit", type=int, default=180, help="seconds for one process")
     parser.add_argument("--at-once", type=int, default=1, help="processes that compile at once")
@@ -53,15 +57,24 @@ def main() -> None:
     table(options)
 
 
+def _cases(options: Any) -> Any:
+    if options.models:
+        from gpu_models import MODELS
+
+        return MODELS
+    from gpu_cases import CASES
+
+    return CASES
+
+
 # ---- one case in one front end, in a process of its own
 
 
 def measure(options: Any) -> dict[str, Any]:
     """Microseconds a call, seconds to the first result, megabytes, graphs."""
     import torch
-    from gpu_cases import CASES
 
-    case = CASES[options.case]
+    case = _cases(options)[options.case]
     torch.manual_seed(0)
     on_gpu = options.device == "cuda"
     wait = torch.cuda.synchronize if on_gpu else (lambda: None)
@@ -69,9 +82,10 @@ def measure(options: Any) -> dict[str, Any]:
         fn, args = case.make(options.device, options.quick)
         compiled, graphs = _compiled(options.front, fn, case)
         call = case.around(compiled, args) if case.around else (lambda: compiled(*args))
-        call()
+        seen = [_numbers(call())]
         wait()
         first = time.time() - float(os.environ["BENCHMARK_BEGAN"])
+        seen += [_numbers(call()) for _ in range(COMPARED - 1)]
         for _ in range(WARM):
             call()
         wait()
@@ -83,7 +97,17 @@ def measure(options: Any) -> dict[str, Any]:
             sys.stdin.readline()
             took = min(took, _best(call, wait, case.count, 3 if options.quick else 10))
         peak = torch.cuda.max_memory_allocated() / 2**20 if on_gpu else 0.0
-    return {"us": took, "first": first, "peak": peak, "graphs": graphs()}
+    return {"us": took, "first": first, "peak": peak, "graphs": graphs(), "seen": seen}
+
+
+def _numbers(result: Any) -> list[float]:
+    """What is compared of a result: two means of each tensor in it."""
+    import torch
+
+    tensors = [one for one in torch.utils._pytree.tree_leaves(result) if torch.is_tensor(one)]
+    return [
+        mean.item() for one in tensors for mean in (one.double().mean(), one.double().abs().mean())
+    ]
 
 
 def _compiled(front: str, fn: Any, case: Any) -> tuple[Any, Any]:
@@ -124,15 +148,13 @@ def _best(call: Any, wait: Any, count: int, samples: int) -> float:
 
 
 def table(options: Any) -> None:
-    from gpu_cases import CASES
-
     head = ["case", *(f"{front}, µs" for front in FRONTS), "of torch", "of eager"]
     head += ["first, s: torch", "suture", "peak, MB: torch", "suture", "graphs: torch", "suture"]
     rows = []
     print(" | ".join(head), flush=True)
     left = [
         (number, case)
-        for number, case in enumerate(CASES)
+        for number, case in enumerate(_cases(options))
         if options.only.lower() in case.name.lower() and _has_what_it_needs(case)
     ]
     while left:
@@ -155,10 +177,21 @@ def table(options: Any) -> None:
                 made = {front: measured.result() for front, measured in fronts.items()}
                 rows.append(_row(case.name, made))
                 print(" | ".join(rows[-1]), flush=True)
+                _compare(case.name, made)
     if options.write:
         from table import markdown, write
 
-        write("gpu", markdown(head, rows))
+        write("gpu-models" if options.models else "gpu", markdown(head, rows))
+
+
+def _compare(name: str, made: dict[str, dict[str, Any]]) -> None:
+    """Says where a front end's results are not eager's. Kernels round in other places."""
+    expected = made["eager"].get("seen", [])
+    for front in FRONTS[1:]:
+        for number, (one, two) in enumerate(zip(expected, made[front].get("seen", []))):
+            close = [math.isclose(a, b, rel_tol=0.02, abs_tol=1e-3) for a, b in zip(one, two)]
+            if len(one) != len(two) or not all(close):
+                print(f"{name} | {front}, call {number}: {two}, eager {one}", flush=True)
 
 
 def _has_what_it_needs(case: Any) -> bool:
@@ -176,6 +209,7 @@ class Measured:
         here = pathlib.Path(__file__).resolve()
         command = [sys.executable, str(here), "--case", str(number), "--front", front]
         command += ["--device", options.device, *(["--quick"] if options.quick else [])]
+        command += ["--models"] if options.models else []
         path = os.pathsep.join(
             [str(here.parent.parent), str(here.parent), os.environ.get("PYTHONPATH", "")]
         )
