@@ -2,7 +2,8 @@
 
     python benchmarks/gpu.py                 print the table
     python benchmarks/gpu.py --quick         smaller models, fewer samples: some eight minutes
-    python benchmarks/gpu.py --only llama    cases whose name has this in it
+    python benchmarks/gpu.py --only llama    cases whose name has this in it, or one of several
+                                             texts with commas between
     python benchmarks/gpu.py --models        models as people train and serve them: another table
     python benchmarks/gpu.py --device cpu    where there is no GPU: whether it runs, no more
     python benchmarks/gpu.py --at-once 15    so many processes compile at once: faster, but kernels
@@ -42,7 +43,7 @@ WARM = 8  # calls before the clock starts: kernels are tuned, CUDA graphs record
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--quick", action="store_true")
-    parser.add_argument("--only", default="", help="part of the names of the cases to run")
+    parser.add_argument("--only", default="", help="parts of the names of cases, by commas")
     parser.add_argument("--models", action="store_true", help="the cases of gpu_models.py")
     parser.add_argument("--device", default="cuda")
     parser.add_argument("--limit", type=int, default=180, help="seconds for one process")
@@ -155,7 +156,8 @@ def table(options: Any) -> None:
     left = [
         (number, case)
         for number, case in enumerate(_cases(options))
-        if options.only.lower() in case.name.lower() and _has_what_it_needs(case)
+        if any(part in case.name.lower() for part in options.only.lower().split(","))
+        and _has_what_it_needs(case)
     ]
     while left:
         several = max(1, options.at_once // len(FRONTS))
@@ -261,9 +263,12 @@ class Measured:
         """The figures after the last turn; the error if it failed."""
         try:
             lines = self.process.communicate("go\n", timeout=self.limit)[0].strip().splitlines()
+        except BrokenPipeError:  # it failed before
+            self.process.wait()
+            lines = []
         except subprocess.TimeoutExpired:
             self._stop()
-            self.process.communicate()
+            self.process.wait()
             lines = []
         if self.late:
             return {"error": f"more than {self.limit} s"}
