@@ -72,13 +72,17 @@ DIVIDING = frozenset({
     "div", "divide", "floor_divide", "floordiv", "fmod", "ifloordiv", "imod", "mod", "remainder",
     "rfloordiv", "rmod",
 })  # fmt: skip
-# Add products: of matrices, convolutions, attention, recurrent layers.
-CONTRACTING = frozenset({
-    "addbmm", "addmm", "addmv", "baddbmm", "bilinear", "bmm", "chain_matmul", "conv1d", "conv2d",
-    "conv3d", "conv_transpose1d", "conv_transpose2d", "conv_transpose3d", "convolution", "einsum",
-    "gru", "inner", "linear", "lstm", "matmul", "mm", "multi_dot", "multi_head_attention_forward",
-    "mv", "rmatmul", "rnn_relu", "rnn_tanh", "scaled_dot_product_attention", "tensordot", "vecdot",
+# Convolutions: backends choose in which order they want the elements of images and weights.
+CONVOLVING = frozenset({
+    "conv1d", "conv2d", "conv3d", "conv_transpose1d", "conv_transpose2d", "conv_transpose3d",
+    "convolution",
 })  # fmt: skip
+# Add products: of matrices, convolutions, attention, recurrent layers.
+CONTRACTING = CONVOLVING | {
+    "addbmm", "addmm", "addmv", "baddbmm", "bilinear", "bmm", "chain_matmul", "einsum", "gru",
+    "inner", "linear", "lstm", "matmul", "mm", "multi_dot", "multi_head_attention_forward", "mv",
+    "rmatmul", "rnn_relu", "rnn_tanh", "scaled_dot_product_attention", "tensordot", "vecdot",
+}  # fmt: skip
 # The number with which an operation gives its other operand.
 _NEUTRAL = {"add": 0, "sub": 0, "mul": 1, "div": 1, "truediv": 1, "pow": 1}
 

@@ -7,7 +7,7 @@ from contextlib import ExitStack
 from typing import Any
 
 from suture import events
-from suture.torch_private import kernel_libraries, vector_isa
+from suture.torch_private import input_asserts, kernel_libraries, vector_isa
 from suture.torch_private.lazy_backward import Listener
 from suture.torch_private.table import loaded
 
@@ -30,6 +30,7 @@ def _begin(compile_id: str) -> None:
     if compile_id in _points and loaded("torch._inductor.cpu_vec_isa") is not None:
         around.enter_context(vector_isa.first_alone())
         around.enter_context(kernel_libraries.together())
+        around.enter_context(input_asserts.known_inputs(True))
     _open.around = around
 
 

@@ -111,7 +111,7 @@ def _compile(
     if graph.static:
         compilers.mark_static_inputs(gm, graph.static, compile_id)
     with (
-        compiling_state(backend, graph, compile_id, in_background),
+        compiling_state(backend, graph, compile_id, in_background, allowed.in_parts),
         aot_training.both_graphs(kept),
         compilers.listening(backend.optimizes() or kept) as heard,
         promptly(),

@@ -13,16 +13,24 @@ import torch
 from suture.backends.configure import Backend
 from suture.backends.request import TracedGraph
 from suture.inference_mode import switch
-from suture.torch_private import bodies, compilers, cuda_graphs, kernel_libraries, vector_isa
+from suture.torch_private import (
+    bodies,
+    compilers,
+    cuda_graphs,
+    input_asserts,
+    kernel_libraries,
+    vector_isa,
+)
 
 
 @contextmanager
 def compiling_state(
-    backend: Backend, graph: TracedGraph, compile_id: Any, in_background: bool
+    backend: Backend, graph: TracedGraph, compile_id: Any, in_background: bool, in_parts: bool
 ) -> Iterator[None]:
     """The state of torch and of the process in which a backend compiles a graph. `in_background`:
     the program runs in other threads meanwhile, so what belongs to the whole process is left alone,
-    and the backward graph is compiled at once."""
+    and the backward graph is compiled at once. `in_parts`: it may be called for parts of the graph,
+    whose inputs no guard has seen."""
     aside, replays = graph.floats_aside, backend.is_inductor() and backend.records_cuda_graphs()
     tells_assumptions = graph.symbolic and not backend.is_eager()
     with (
@@ -36,6 +44,7 @@ def compiling_state(
         cuda_graphs.short_replays(replays),
         vector_isa.first_alone() if backend.is_inductor() else nullcontext(),
         kernel_libraries.together() if backend.is_inductor() else nullcontext(),
+        input_asserts.known_inputs(backend.is_inductor() and not in_parts),
     ):
         yield
 

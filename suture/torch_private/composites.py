@@ -20,11 +20,12 @@ NAMES = Topic(
 
 
 def taken_apart(module: torch.fx.GraphModule, values: Sequence[Any]) -> torch.fx.GraphModule:
-    """A graph on fake tensors in the operators that AOTAutograd sees when it traces the graph
-    itself, under the modes of the moment."""
+    """A graph on fake tensors, of which one at least is among `values`, in the operators that
+    AOTAutograd sees when it traces the graph itself, under the modes of the moment."""
     make_fx = NAMES.get("make_fx")
     if is_missing(make_fx):
         return module
-    with fake_tensors.enable_python_dispatcher():  # as AOTAutograd has it
+    fake = next(one.fake_mode for one in values if isinstance(one, fake_tensors.FakeTensor))
+    with fake, fake_tensors.enable_python_dispatcher():  # as AOTAutograd has it
         made: torch.fx.GraphModule = make_fx(module)(*values)
     return made

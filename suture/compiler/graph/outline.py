@@ -18,7 +18,7 @@ from typing import Any
 import torch
 import torch.fx
 
-from suture.compiler.graph.contractions import is_contraction
+from suture.compiler.graph.contractions import is_contraction, is_convolution
 from suture.compiler.graph.draws import draws, told_apart
 from suture.compiler.graph.signatures import Body, Differs, body_of
 from suture.compiler.graph.spans import Span, Stretch, stretches
@@ -128,8 +128,8 @@ def _groups(
     found: dict[Any, _Group] = {}
     for stretch in same:
         own = nodes[stretch.first : stretch.last + 1]
-        if not stretch.span.marked and not any(map(is_contraction, own)):
-            continue  # a norm, an activation: worth less than its fusion with what is around it
+        if not stretch.span.marked and not _is_worth_it(own):
+            continue
         if not all(_may_be_outlined(node, drawing) for node in own):
             continue
         try:
@@ -143,6 +143,13 @@ def _groups(
         group.bodies.append(body)
     groups = map(_with_draws_of_their_own, found.values())
     return [g for g in groups if g.bodies and len(g.bodies) >= _fewest(g.stretches[0])]
+
+
+def _is_worth_it(nodes: list[torch.fx.Node]) -> bool:
+    """Whether calls are as fast as the nodes in the midst of the graph. A norm or an activation is
+    fused there with what is around it; images and weights of convolutions are ordered as those want
+    them once for all, and not in each call."""
+    return any(map(is_contraction, nodes)) and not any(map(is_convolution, nodes))
 
 
 def _with_draws_of_their_own(group: _Group) -> _Group:

@@ -375,3 +375,37 @@ def test_layers_under_autocast_share_one_body():
             found.append([y.detach(), *(p.grad for p in stack.parameters())])
     torch.testing.assert_close(found[0], found[1])
     assert [e.times for e in seen] == [4]
+
+
+def test_layers_without_gradients_may_make_tensors():
+    class Timed(Block):
+        def forward(self, x):
+            rates = torch.exp(-torch.arange(8) / 8)
+            return super().forward(x * rates)
+
+    stack = Stack(*(Timed() for _ in range(4)))
+    with torch.no_grad():
+        assert shared(stack, torch.randn(2, 8), backend="inductor") == [("forward", 4, False)]
+
+
+class Convolving(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.norm, self.conv = nn.GroupNorm(2, 4), nn.Conv2d(4, 4, 3, padding=1)
+        self.scale, self.shift = nn.Linear(4, 4), nn.Linear(4, 4)
+
+    def forward(self, x):
+        mean = x.mean((2, 3))
+        y = self.norm(x) * self.scale(mean)[..., None, None] + self.shift(mean)[..., None, None]
+        return x + self.conv(F.silu(y)).tanh()
+
+
+def test_layers_with_convolutions_are_inlined():
+    stack = Stack(*(Convolving() for _ in range(4)))
+    assert shared(stack, torch.randn(2, 4, 5, 5)) == []
+
+
+def test_marked_layers_with_convolutions_share_one_body():
+    layer = Convolving()
+    region = marked(lambda x: layer(x))
+    assert shared(lambda x: region(region(x)), leaf(2, 4, 5, 5)) == [("<lambda>", 2, True)]
