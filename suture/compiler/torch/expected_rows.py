@@ -116,8 +116,7 @@ def _known_rows(trace: Trace, device: torch.device, numbers: list[int]) -> tuple
     made = known_tensor(abstract.add_node(trace, "call_method", "t", [flat], {}))
     rows = abstract.tensor_rows(trace, made)
     for row, number in zip(rows, numbers):
-        if device.type == "cpu":
-            make_known(trace.graph.fake, row.value, torch.tensor([number]))
+        make_known(trace.graph.fake, row.value, torch.tensor([number], device=device))
     return made, rows
 
 

@@ -110,3 +110,33 @@ def test_cuda_graphs_by_mode():
     with torch.no_grad():
         for _ in range(4):
             torch.testing.assert_close(compiled(x), model(x), rtol=1e-2, atol=1e-2)
+
+
+class Routed(nn.Module):
+    """Each row goes to two experts, which are found by a mask of those that are hit."""
+
+    def __init__(self, count: int = 6) -> None:
+        super().__init__()
+        self.gate = nn.Linear(8, count)
+        self.experts = nn.ModuleList(nn.Linear(8, 8) for _ in range(count))
+
+    def forward(self, x):
+        weights, chosen = self.gate(x).softmax(-1).topk(2)
+        mask = nn.functional.one_hot(chosen, len(self.experts)).permute(2, 1, 0)
+        out = torch.zeros_like(x)
+        for expert in (mask.sum((-1, -2)) > 0).nonzero():
+            which, rows = torch.where(mask[expert[0]])
+            made = self.experts[expert[0]](x[rows])
+            out.index_add_(0, rows, made * weights[rows, which, None])
+        return x + out
+
+
+def test_experts_that_a_mask_finds_are_one_graph_on_the_gpu():
+    torch.manual_seed(0)
+    model = Routed().cuda()
+    with torch.no_grad():
+        check(model, torch.randn(32, 8, device="cuda"), graphs=1)
+        compiled = suture.compile(model, backend="aot_eager")
+        for rows in (5, 3, 1, 8):
+            x = torch.randn(32, 8, device="cuda")[:1].repeat(rows, 1)
+            torch.testing.assert_close(compiled(x), model(x), rtol=1e-4, atol=1e-4)
