@@ -8,7 +8,7 @@ from suture.compiler.graph.addresses import guard_beginnings, keeps_address
 from suture.compiler.graph.asserts import has_asserts, is_scalar, put_asserts
 from suture.compiler.graph.builder import GraphBuilder, GraphInput, OpFailed
 from suture.compiler.graph.current_values import current_number
-from suture.compiler.graph.outline import Repeated, copied, outlined
+from suture.compiler.graph.outline import Repeated, Wanted, copied, outlined
 from suture.compiler.graph.repeats import is_repeatable, is_safe_after, writes_after
 from suture.compiler.graph.spans import Span
 from suture.compiler.graph.undo import undoable, writes_own_memory_only
@@ -21,6 +21,7 @@ __all__ = [
     "OpFailed",
     "Repeated",
     "Span",
+    "Wanted",
     "copied",
     "current_number",
     "forget_source",

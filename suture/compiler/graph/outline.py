@@ -19,6 +19,7 @@ import torch
 import torch.fx
 
 from suture.compiler.graph.contractions import is_contraction, is_convolution
+from suture.compiler.graph.device_time import hides_calls, runs_elsewhere
 from suture.compiler.graph.draws import draws, told_apart
 from suture.compiler.graph.signatures import Body, Differs, body_of
 from suture.compiler.graph.spans import Span, Stretch, stretches
@@ -38,6 +39,18 @@ class Repeated:
     times: int
     nodes: int
     marked: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """Which calls may become calls of a body. `unasked`: also those that the program has not
+    marked. `drawing`: also those that draw random numbers. `launched`: the processor launches each
+    kernel anew in each call of the graph, so that calls of a body cost where a device waits for
+    it."""
+
+    unasked: bool
+    drawing: bool
+    launched: bool
 
 
 @dataclass(slots=True, eq=False)
@@ -61,13 +74,12 @@ class _Group:
 
 
 def outlined(
-    module: torch.fx.GraphModule, spans: dict[torch.fx.Node, Span], unasked: bool, drawing: bool
+    module: torch.fx.GraphModule, spans: dict[torch.fx.Node, Span], wanted: Wanted
 ) -> tuple[torch.fx.GraphModule, list[Repeated]] | None:
     """A copy of the graph in which calls that are the same are calls of one body; None if there
-    are none. `unasked`: also those that the program has not marked. `drawing`: also those that draw
-    random numbers."""
+    are none."""
     nodes = list(module.graph.nodes)
-    chosen = _chosen(nodes, spans, unasked, drawing)
+    chosen = _chosen(nodes, spans, wanted)
     if not chosen:
         return None
     reports = [
@@ -86,14 +98,14 @@ def copied(module: torch.fx.GraphModule) -> torch.fx.GraphModule:
 
 
 def _chosen(
-    nodes: list[torch.fx.Node], spans: dict[torch.fx.Node, Span], unasked: bool, drawing: bool
+    nodes: list[torch.fx.Node], spans: dict[torch.fx.Node, Span], wanted: Wanted
 ) -> list[_Group]:
     """The groups to outline, none within another: marked ones first, then those that save most."""
-    candidates = _candidates(nodes, spans, unasked)
+    candidates = _candidates(nodes, spans, wanted.unasked)
     if not candidates:
         return []
     written = _written(nodes)
-    groups = [g for same in candidates for g in _groups(same, nodes, written, drawing)]
+    groups = [g for same in candidates for g in _groups(same, nodes, written, wanted)]
     groups.sort(key=lambda g: (not g.marked, -g.saved()))
     taken: set[int] = set()
     chosen = []
@@ -122,15 +134,15 @@ def _fewest(stretch: Stretch) -> int:
 
 
 def _groups(
-    same: list[Stretch], nodes: list[torch.fx.Node], written: set[int], drawing: bool
+    same: list[Stretch], nodes: list[torch.fx.Node], written: set[int], wanted: Wanted
 ) -> list[_Group]:
     """Those of the calls that are the same in all."""
     found: dict[Any, _Group] = {}
     for stretch in same:
         own = nodes[stretch.first : stretch.last + 1]
-        if not stretch.span.marked and not _is_worth_it(own):
+        if not stretch.span.marked and not _is_worth_it(own, wanted.launched):
             continue
-        if not all(_may_be_outlined(node, drawing) for node in own):
+        if not all(_may_be_outlined(node, wanted.drawing) for node in own):
             continue
         try:
             body = body_of(own)
@@ -145,11 +157,14 @@ def _groups(
     return [g for g in groups if g.bodies and len(g.bodies) >= _fewest(g.stretches[0])]
 
 
-def _is_worth_it(nodes: list[torch.fx.Node]) -> bool:
+def _is_worth_it(nodes: list[torch.fx.Node], launched: bool) -> bool:
     """Whether calls are as fast as the nodes in the midst of the graph. A norm or an activation is
     fused there with what is around it; images and weights of convolutions are ordered as those want
-    them once for all, and not in each call."""
-    return any(map(is_contraction, nodes)) and not any(map(is_convolution, nodes))
+    them once for all, and not in each call; and a device that waits for each kernel waits for the
+    call of the body as well."""
+    if not any(map(is_contraction, nodes)) or any(map(is_convolution, nodes)):
+        return False
+    return not launched or not runs_elsewhere(nodes) or hides_calls(nodes)
 
 
 def _with_draws_of_their_own(group: _Group) -> _Group:

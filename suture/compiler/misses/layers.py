@@ -7,7 +7,7 @@ import torch
 from suture import config, events
 from suture.backends import Backend
 from suture.compiler.capture import Capture
-from suture.compiler.graph import GraphBuilder, outlined
+from suture.compiler.graph import GraphBuilder, Wanted, outlined
 from suture.torch_private import distributed_parts, fake_tensors
 
 
@@ -31,8 +31,12 @@ def with_shared_layers(
     that is not asked for or could be seen. `module` stays as it was."""
     if not backend.shares_layers() or not _is_plain(builder):
         return module
-    unasked = config.repeated_layers == "auto"
-    made = outlined(module, builder.spans, unasked, backend.shares_layers_that_draw())
+    wanted = Wanted(
+        unasked=config.repeated_layers == "auto",
+        drawing=backend.shares_layers_that_draw(),
+        launched=not backend.records_cuda_graphs(),
+    )
+    made = outlined(module, builder.spans, wanted)
     if made is None:
         return module
     shared, repeated = made
