@@ -12,7 +12,6 @@ from torch._higher_order_ops import while_loop
 
 import suture
 
-
 pytestmark = [
     pytest.mark.skipif(
         not torch.cuda.is_available(), reason="needs a CUDA GPU, and this machine has none"
