@@ -67,6 +67,8 @@ def _steps(code: CodeType) -> Iterator[Step]:
             yield dis.opname[op], names[arg >> _SHIFTS.get(op, 0)], None
         elif op == _CONSTANT:
             yield "LOAD_CONST", "", consts[arg]
+        elif op == _SMALL_INT:
+            yield "LOAD_SMALL_INT", "", arg
         elif op not in _SILENT:
             yield dis.opname[op], "", None
 
@@ -107,6 +109,7 @@ _ATTRIBUTES = frozenset({"LOAD_ATTR", "LOAD_METHOD", "LOAD_SUPER_ATTR"})
 _GLOBALS = frozenset({"LOAD_GLOBAL", "LOAD_NAME", "LOAD_FROM_DICT_OR_GLOBALS"})
 _EXTENDED = dis.opmap["EXTENDED_ARG"]
 _CONSTANT = dis.opmap["LOAD_CONST"]
+_SMALL_INT = dis.opmap.get("LOAD_SMALL_INT")  # from 3.14 on
 _WITH_NAME = frozenset(
     dis.opmap[name]
     for name in (*_ATTRIBUTES, *_GLOBALS, "IMPORT_NAME", "IMPORT_FROM")
@@ -120,6 +123,7 @@ _SHIFTS = {
         ("LOAD_GLOBAL", 1),
         ("LOAD_ATTR", 1 if sys.version_info >= (3, 12) else 0),
         ("LOAD_SUPER_ATTR", 2),
+        ("IMPORT_NAME", 2 if sys.version_info >= (3, 15) else 0),
     )
     if name in dis.opmap
 }

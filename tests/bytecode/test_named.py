@@ -24,6 +24,11 @@ def test_imports_say_what_is_taken_from_them():
     )
 
 
+def test_relative_imports_have_their_level():
+    code = compile("def fn():\n    from ..here import name\n", "here", "exec").co_consts[0]
+    assert named(code).imports == (("here", 2, ("name",)),)
+
+
 def test_constant_names_of_getattr_are_attributes_and_others_are_computed():
     known = named((lambda x: (getattr(x, "one"), getattr(x.y, "two", None))).__code__)  # noqa: B009
     assert {"one", "two"} <= known.attributes and not known.computed
