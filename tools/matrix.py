@@ -41,7 +41,7 @@ COMBINATIONS = (
     ("3.13", "2.14.0"),
     ("3.14", "2.13.0"),
     ("3.14", "2.15.0"),
-    ("3.14t", None),
+    ("3.14t", "2.15.0"),
     ("3.15", "2.15.0"),
 )
 # An index that does not answer is not waited for.

