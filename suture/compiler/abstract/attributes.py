@@ -11,7 +11,7 @@ from suture.compiler.core import Trace, Value
 @declared
 def bind(
     trace: Trace, raw: Any, obj: object, cls: type, name: str, owner_class: object = None
-) -> Any:
+) -> Value:
     """`raw`, found in a class, as seen through an instance (or through the class itself)."""
 
 
@@ -31,7 +31,7 @@ def getattr(trace: Trace, obj: object, name: str) -> Value:
 
 
 @declared
-def instance_dict(trace: Trace, obj: Value) -> Any:
+def instance_dict(trace: Trace, obj: Value) -> Value:
     """`obj.__dict__`."""
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NoReturn
 
 from suture.compiler.abstract.declare import declared
 from suture.compiler.core import Trace, Value
@@ -31,7 +31,7 @@ def by_verdict(
     fn: Any,
     args: list[Value],
     kwargs: dict[str, Value],
-) -> Any:
+) -> Value:
     """Call `real` (whose value is `fn`) as the rules say: inlined, as a node, folded, by a handler,
     or Break for Python to run. May leave a frame."""
 
@@ -55,7 +55,7 @@ def call_now(trace: Trace, real: object, values: list[Any], named: dict[str, Any
 @declared
 def call_type_method(
     trace: Trace, obj: object, name: str, args: list[Value], kwargs: dict[str, Value]
-) -> Any:
+) -> Value:
     """Call `type(obj).name(obj, ...)`, as operators and calls do."""
 
 
@@ -65,14 +65,14 @@ def fold(trace: Trace, real: object, args: list[Value], kwargs: dict[str, Value]
 
 
 @declared
-def folded(trace: Trace, thunk: Callable[[], Any]) -> Any:
+def folded(trace: Trace, thunk: Callable[[], Any]) -> Value:
     """The result of a pure computation on known values, or the exception it raised."""
 
 
 @declared
 def handle(
     trace: Trace, handler: Handler, real: object, args: list[Value], kwargs: dict[str, Value]
-) -> Any:
+) -> Value:
     """Run a handler, if the arguments are such that it can."""
 
 
@@ -87,14 +87,14 @@ def inline(trace: Trace, fn: Any, args: list[Value], kwargs: dict[str, Value]) -
 
 
 @declared
-def refused(trace: Trace, real: object, args: list[Value], kwargs: dict[str, Value]) -> Value:
+def refused(trace: Trace, real: object, args: list[Value], kwargs: dict[str, Value]) -> NoReturn:
     """The TypeError that calling `real` with so many arguments gives."""
 
 
 @declared
 def refused_method(
     trace: Trace, kind: type, name: str, args: list[Value], kwargs: dict[str, Value]
-) -> Value:
+) -> NoReturn:
     """The same for a method of a builtin container."""
 
 

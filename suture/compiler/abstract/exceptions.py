@@ -14,7 +14,7 @@ def raise_(trace: Trace, kind: type[BaseException], *args: object) -> NoReturn:
 
 
 @declared
-def raise_with(trace: Trace, kind: type[BaseException], args: list[Value]) -> Value:
+def raise_with(trace: Trace, kind: type[BaseException], args: list[Value]) -> NoReturn:
     """Raise `kind(*args)` in the traced program; the arguments are values."""
 
 

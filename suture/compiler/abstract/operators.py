@@ -50,7 +50,7 @@ def integer(trace: Trace, variable: object) -> int:
 
 
 @declared
-def known(trace: Trace, value: object) -> Any:
+def known(trace: Trace, value: object) -> Value:
     """The value of a real object computed while tracing from constants."""
 
 
@@ -60,7 +60,7 @@ def negate(trace: Trace, variable: object) -> Value:
 
 
 @dispatched
-def number_of(trace: Trace, value: object, kind: type, method: str) -> Any:
+def number_of(trace: Trace, value: object, kind: type, method: str) -> Value:
     """`kind(value)` for int, float and complex, whose special method is `method`."""
 
 

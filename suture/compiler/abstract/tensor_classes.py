@@ -12,7 +12,7 @@ from suture.compiler.core import Trace, Value
 @declared
 def call_override(
     trace: Trace, real: object, fn: Any, args: list[Value], kwargs: dict[str, Value]
-) -> Any:
+) -> Value | None:
     """A call of a torch function that an argument takes over; None if none does."""
 
 
@@ -47,7 +47,7 @@ def operator_override(trace: Trace, name: str, *operands: object) -> Value | Non
 
 
 @declared
-def own_operator(trace: Trace, name: str, *operands: object) -> Any:
+def own_operator(trace: Trace, name: str, *operands: object) -> Value | None:
     """An operator that the class of an operand defines itself, or takes over with
     `__torch_function__`; None if none does."""
 
@@ -82,5 +82,5 @@ def special_override(trace: Trace, tensor: Value, method: str, args: list[Value]
 
 
 @declared
-def with_functions(trace: Trace, on: bool, call: Callable[[], Any]) -> Any:
+def with_functions(trace: Trace, on: bool, call: Callable[[], Any]) -> Value:
     """The result of `call`, with the switch so."""

@@ -10,7 +10,7 @@ import collections
 import functools
 import inspect
 import types
-from typing import Any
+from typing import Any, NoReturn
 
 from suture.breaks import Break, calls
 from suture.compiler import abstract
@@ -133,7 +133,7 @@ def _of_arguments(error: Exception) -> bool:
 @implements(abstract.handle)
 def call_handler(
     trace: Trace, handler: Handler, real: object, args: list[Value], kwargs: dict[str, Value]
-) -> Any:
+) -> Value:
     if not binds(real, args, kwargs):
         return refuse_arguments(trace, real, args, kwargs)
     if kwargs:
@@ -148,12 +148,14 @@ def call_handler(
 
 
 @implements(abstract.refused)
-def refuse_arguments(trace: Trace, real: Any, args: list[Value], kwargs: dict[str, Value]) -> Value:
+def refuse_arguments(
+    trace: Trace, real: Any, args: list[Value], kwargs: dict[str, Value]
+) -> NoReturn:
     nothing = object()
     try:
         real(*[nothing] * len(args), **dict.fromkeys(kwargs, nothing))
     except TypeError as error:
-        return abstract.raise_(trace, TypeError, *error.args)
+        abstract.raise_(trace, TypeError, *error.args)
     except Exception:
         pass
     raise Break(calls.C_FUNCTION, function=getattr(real, "__name__", "a function"))
@@ -162,16 +164,18 @@ def refuse_arguments(trace: Trace, real: Any, args: list[Value], kwargs: dict[st
 @implements(abstract.refused_method)
 def refused_method(
     trace: Trace, kind: type, name: str, args: list[Value], kwargs: dict[str, Value]
-) -> Value:
+) -> NoReturn:
     try:
         method = getattr(kind(), name)
     except Exception:
         raise Break(calls.C_FUNCTION, function=name) from None
-    return refuse_arguments(trace, method, args, kwargs)
+    refuse_arguments(trace, method, args, kwargs)
 
 
-def refused_function(trace: Trace, fn: Any, args: list[Value], kwargs: dict[str, Value]) -> Any:
+def refused_function(
+    trace: Trace, fn: Any, args: list[Value], kwargs: dict[str, Value]
+) -> NoReturn:
     """The same for a Python function."""
     name = abstract.constant_value(trace, abstract.getattr(trace, fn, "__qualname__"))
     stub = stub_of(fn.code, name, fn.default_count, fn.kwdefault_names())
-    return refuse_arguments(trace, stub, args, kwargs)
+    refuse_arguments(trace, stub, args, kwargs)

@@ -90,7 +90,7 @@ def call_method(trace: Trace, obj: object, name: str, *args: Value) -> Value:
 @implements(abstract.call_type_method)
 def call_type_method(
     trace: Trace, obj: Any, name: str, args: list[Value], kwargs: dict[str, Value]
-) -> Any:
+) -> Value:
     cls = obj.python_type()
     raw = abstract.type_lookup(trace, cls, name)
     if raw is MISSING:
@@ -133,7 +133,7 @@ def call_function(trace: Trace, fn: Any, args: list[Value], kwargs: dict[str, Va
 @implements(abstract.by_verdict)
 def by_verdict(
     trace: Trace, verdict: Verdict, real: Any, fn: Any, args: list[Value], kwargs: dict[str, Value]
-) -> Any:
+) -> Value:
     kind, target = verdict.kind, verdict.target
     if kind is rules.SPECIAL:
         handler = model_named(verdict.name)
@@ -391,7 +391,7 @@ def call_now(trace: Trace, real: Any, values: list[Any], named: dict[str, Any]) 
 
 
 @implements(abstract.folded)
-def folded(trace: Trace, thunk: Callable[[], Any]) -> Any:
+def folded(trace: Trace, thunk: Callable[[], Any]) -> Value:
     try:
         value = thunk()
     except (KeyboardInterrupt, SystemExit, Break, Raised):

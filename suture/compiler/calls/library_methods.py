@@ -316,7 +316,9 @@ def class_method(
     return None
 
 
-def static_method(trace: Trace, real: object, args: list[Value], kwargs: dict[str, Value]) -> Any:
+def static_method(
+    trace: Trace, real: object, args: list[Value], kwargs: dict[str, Value]
+) -> Value | None:
     """A C static method of an immutable type, such as str.maketrans; None if it is not that."""
     if type(real) is not types.BuiltinFunctionType:
         return None

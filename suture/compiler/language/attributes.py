@@ -72,7 +72,7 @@ def get_attr(trace: Trace, obj: Any, name: str) -> Value:
     return abstract.finish(trace, obj.getattr(trace, name))
 
 
-def tail_getattr(trace: Trace, obj: Value, name: str) -> Any:
+def tail_getattr(trace: Trace, obj: Value, name: str) -> Value:
     """The attribute as the last act of an instruction: may be a frame to run first."""
     return obj.getattr(trace, name)
 
@@ -163,7 +163,7 @@ def class_source(trace: Trace, cls: type, name: str, raw: object = MISSING) -> A
 @implements(abstract.bind)
 def bind_descriptor(
     trace: Trace, raw: Any, obj: Any, cls: type, name: str, owner_class: object = None
-) -> Any:
+) -> Value:
     kind = type(raw)
     for plain in (staticmethod, classmethod):  # a class derived from one binds as that one does
         if issubclass(kind, plain) and find_in_mro(kind, "__get__") is vars(plain)["__get__"]:

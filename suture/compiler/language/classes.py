@@ -117,7 +117,7 @@ def make_instance(trace: Trace, cls: Class, args: list[Value], kwargs: dict[str,
 
 def call_init(
     trace: Trace, made: Value, init: Value, args: list[Value], kwargs: dict[str, Value]
-) -> Any:
+) -> Value:
     """Run __init__; the caller gets the object, not what __init__ returns."""
     pending = abstract.tail_call(trace, init, [made, *args], kwargs)
     frame = getattr(pending, "frame", None)
@@ -129,7 +129,7 @@ def call_init(
 
 def allocate(
     trace: Trace, cls: Class, new: object, args: list[Value], kwargs: dict[str, Value]
-) -> Any:
+) -> Value:
     """What a C __new__ does, for the types we know."""
     real = cls.value
     if issubclass(real, BaseException):

@@ -103,7 +103,9 @@ def _same_method(trace: Trace, left: Any, right: Any) -> bool:
     return bool(left.name == right.name)
 
 
-def _rich_compare(trace: Trace, forward: str, backward: str, left: Value, right: Value) -> Any:
+def _rich_compare(
+    trace: Trace, forward: str, backward: str, left: Value, right: Value
+) -> Value | None:
     kinds = left.python_type(), right.python_type()
     order = [(left, forward, right), (right, backward, left)]
     if kinds[0] is not kinds[1] and kinds[0] in kinds[1].__mro__:
@@ -146,7 +148,7 @@ def builtin_part(trace: Trace, obj: Value) -> Value:
     return obj
 
 
-def compare_sequences(trace: Trace, symbol: str, left: Any, right: Any) -> Any:
+def compare_sequences(trace: Trace, symbol: str, left: Any, right: Any) -> Value | None:
     related = issubclass(left.kind, right.kind) or issubclass(right.kind, left.kind)
     if not related:
         return None

@@ -70,19 +70,19 @@ def _complex(trace: Trace, args: list[Value], kwargs: dict[str, Value]) -> Value
 
 def _number(
     trace: Trace, kind: type, method: str, args: list[Value], kwargs: dict[str, Value]
-) -> Any:
+) -> Value:
     if len(args) != 1 or kwargs:
         return abstract.fold(trace, kind, args, kwargs)
     return abstract.number_of(trace, args[0], kind, method)
 
 
 @implements(abstract.number_of)
-def number_of(trace: Trace, value: Value, kind: type, method: str) -> Any:
+def number_of(trace: Trace, value: Value, kind: type, method: str) -> Value:
     return abstract.fold(trace, kind, [value], {})
 
 
 @implements(abstract.number_of, Object)
-def _number_of_object(trace: Trace, value: Object, kind: type, method: str) -> Any:
+def _number_of_object(trace: Trace, value: Object, kind: type, method: str) -> Value:
     """int(), float() or complex() of an object: the methods of its class, then its own value."""
     methods = (method, "__float__", "__index__") if kind is complex else (method, "__index__")
     known = False
@@ -191,7 +191,7 @@ def _deque(trace: Trace, args: list[Value], kwargs: dict[str, Value]) -> Value:
 
 
 @handles(set)
-def _set(trace: Trace, args: list[Value], kwargs: dict[str, Value]) -> Any:
+def _set(trace: Trace, args: list[Value], kwargs: dict[str, Value]) -> Value:
     return _make_set(trace, set, args)
 
 
@@ -248,8 +248,11 @@ def _object(trace: Trace, args: list[Value], kwargs: dict[str, Value]) -> Value:
 @handles(functools.partial)
 def _partial(trace: Trace, args: list[Value], kwargs: dict[str, Value]) -> Value:
     fn, rest = args[0], args[1:]
-    if isinstance(fn, Partial) and not abstract.instance_dict(trace, fn).load(trace):
-        return Partial(fn.fn, [*fn.args, *rest], {**fn.keywords, **kwargs})
+    if isinstance(fn, Partial):
+        attributes = abstract.instance_dict(trace, fn)
+        assert isinstance(attributes, Dict)
+        if not attributes.load(trace):
+            return Partial(fn.fn, [*fn.args, *rest], {**fn.keywords, **kwargs})
     return Partial(fn, rest, dict(kwargs))
 
 
@@ -321,7 +324,7 @@ def _object_text(trace: Trace, value: Object, how: str) -> Value:
     return text_in_c(trace, value, raw, how)
 
 
-def _text_of_method(trace: Trace, value: Value, name: str) -> Any:
+def _text_of_method(trace: Trace, value: Value, name: str) -> Value:
     text = abstract.finish(trace, abstract.call_type_method(trace, value, name, [], {}))
     if not issubclass(text.python_type(), str):
         said = language.wrong_result(value.python_type(), name, text.python_type())

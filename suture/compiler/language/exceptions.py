@@ -44,7 +44,7 @@ def raise_(trace: Trace, kind: type[BaseException], *args: object) -> NoReturn:
 
 
 @implements(abstract.raise_with)
-def raise_with(trace: Trace, kind: type[BaseException], args: list[Value]) -> Value:
+def raise_with(trace: Trace, kind: type[BaseException], args: list[Value]) -> NoReturn:
     raise Raised(with_context(trace, Raise(kind, args)))
 
 
@@ -194,7 +194,7 @@ def traceback_before(trace: Trace, exc: Value, traceback: Value) -> list[Any]:
     raise Break(raising.SET_TRACEBACK, exception=exc.describe())
 
 
-def stopiteration_error(trace: Trace, exc: Value, frame: Frame) -> Any:
+def stopiteration_error(trace: Trace, exc: Value, frame: Frame) -> Value:
     """A StopIteration that leaves a generator becomes a RuntimeError."""
     flags = frame.code.code.co_flags
     ends = (StopIteration, StopAsyncIteration)[: 2 if flags & inspect.CO_ASYNC_GENERATOR else 1]

@@ -204,7 +204,7 @@ def in_block(frame: Frame) -> bool:
 
 
 @implements(generator.close_generator)
-def close_generator(trace: Trace, gen: Generator) -> Any:
+def close_generator(trace: Trace, gen: Generator) -> Value:
     if gen.frame is None:
         return Constant(None)
     if not gen.started:

@@ -126,5 +126,5 @@ def changed_owner(trace: Trace, table: dict[str, Any]) -> Value | None:
 
 
 @implements(abstract.instance_dict)
-def instance_dict(trace: Trace, obj: Any) -> Any:
+def instance_dict(trace: Trace, obj: Any) -> Value:
     return InstanceDict(obj)

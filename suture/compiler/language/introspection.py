@@ -59,7 +59,7 @@ def frozen_answer(trace: Trace, real: object, args: list[Value], kwargs: dict[st
 
 
 @implements(frozen.frozen_result)
-def frozen_result(trace: Trace, thunk: Callable[[], Any]) -> Any:
+def frozen_result(trace: Trace, thunk: Callable[[], Any]) -> Value:
     try:
         value = thunk()
     except (KeyboardInterrupt, SystemExit):

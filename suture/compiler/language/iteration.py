@@ -292,7 +292,7 @@ def _key_variable(trace: Trace, key: object, source: Source, i: int) -> Any:
 
 
 @implements(dict_.dict_entry)
-def dict_entry(trace: Trace, of: Dict, key: Value, at: object) -> Any:
+def dict_entry(trace: Trace, of: Dict, key: Value, at: object) -> tuple[Any, Any] | None:
     real, source = of.backing, of.known_source
     if not key.is_constant() or not is_literal(key.constant()):
         of.load(trace)

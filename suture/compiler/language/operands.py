@@ -25,7 +25,7 @@ SYMBOLS = {
 _REFLECTED = {"add": "__radd__", "mul": "__rmul__"}
 
 
-def reflected_first(trace: Trace, name: str, left: Value, right: Value) -> Any:
+def reflected_first(trace: Trace, name: str, left: Value, right: Value) -> Value | None:
     """What the right operand of `+=` or `*=` returns before the left one is tried; None if nothing.
 
     Lists and deques are no numbers to CPython: it tries a number's operator first, which only

@@ -115,7 +115,7 @@ def _integer_of_object(trace: Trace, variable: Object) -> int:
 
 
 @implements(abstract.known)
-def known_value(trace: Trace, value: object) -> Any:
+def known_value(trace: Trace, value: object) -> Value:
     return wrap_known(trace, value)
 
 
@@ -174,7 +174,7 @@ def as_number(trace: Trace, value: object) -> Any:
     return Constant(value.number(trace)) if type(value) is Address else value
 
 
-def unary_operator(trace: Trace, name: str, value: Any) -> Any:
+def unary_operator(trace: Trace, name: str, value: Any) -> Value:
     value = as_number(trace, value)
     done = abstract.own_operator(trace, name, value)
     if done is not None:
@@ -230,7 +230,7 @@ def as_operand(trace: Trace, operand: Value, other: Value) -> Any:
 
 def _binary_methods(
     trace: Trace, name: str, left: Value, right: Value, in_place: bool = False
-) -> Any:
+) -> Value:
     forward, backward = BINARY[name]
     kinds = left.python_type(), right.python_type()
     swapped = kinds[0] is not kinds[1] and kinds[0] in kinds[1].__mro__

@@ -91,7 +91,7 @@ def _filled(trace: Trace, directive: re.Match[str], value: Any) -> Value:
     return Text([field(trace, value, "percent", spec)])
 
 
-def formatted(trace: Trace, template: str, args: list[Any], kwargs: dict[str, Any]) -> Any:
+def formatted(trace: Trace, template: str, args: list[Any], kwargs: dict[str, Any]) -> Value | None:
     """`template.format(*args, **kwargs)`; None where the template is left to Python."""
     if all(v.is_constant() for v in (*args, *kwargs.values())):
         return None
@@ -129,7 +129,7 @@ def _fields(template: str, args: list[Any], kwargs: dict[str, Any]) -> list[Any]
     return fields
 
 
-def joined_by(trace: Trace, between: str, items: list[Any]) -> Any:
+def joined_by(trace: Trace, between: str, items: list[Any]) -> Value | None:
     """`between.join(items)`; None where all of them are known, or one is no text."""
     if not any(isinstance(i, Text) for i in items):
         return None

@@ -21,7 +21,7 @@ _BRACKETS: dict[type, tuple[str, str]] = {
 _PLAIN_REPR = (list.__repr__, tuple.__repr__, dict.__repr__)
 
 
-def container_text(trace: Trace, value: Any) -> Any:
+def container_text(trace: Trace, value: Any) -> Value | None:
     """repr() of a list, a tuple, a dict or a size; None if it is none of these."""
     if type(value) not in (List, Tuple, Dict, Size) and not isinstance(value, (List, Dict)):
         return None

@@ -60,7 +60,7 @@ def _len(trace: Trace, args: list[Value], kwargs: dict[str, Value]) -> Value:
 
 
 @handles(callable)
-def _callable(trace: Trace, args: Sequence[Value], kwargs: dict[str, Value]) -> Any:
+def _callable(trace: Trace, args: Sequence[Value], kwargs: dict[str, Value]) -> Value:
     obj = args[0]
     if isinstance(obj, (Function, Method, Class, Builtin)):
         return Constant(callable(obj.real()) if isinstance(obj, Builtin) else True)

@@ -23,7 +23,7 @@ from suture.compiler.abstract import implements
 from suture.compiler.calls import unmodelled
 from suture.compiler.core import Trace, Value
 from suture.compiler.models import handles
-from suture.compiler.objects import Constant, Tensor
+from suture.compiler.objects import Constant, Symbol, Tensor
 from suture.compiler.torch.symbols import number_from_data
 from suture.runtime.sources import Source, pinned
 
@@ -51,6 +51,7 @@ def draw_number(trace: Trace, drawn: Draw, example: float) -> Value:
     fake = trace.graph.fake.from_tensor(real, static_shapes=True)
     node = trace.graph.add_input(pinned(drawn, "drawn"), real, fake, convert=as_tensor)
     made = number_from_data(trace, Tensor(node, fake), "item")
+    assert isinstance(made, Symbol)
     drawn.item = made.node
     trace.numbers.draws.append(drawn)
     return made

@@ -34,7 +34,7 @@ def _symbols(args: list[Value]) -> bool:
     return any(isinstance(a, Symbol) for a in args)
 
 
-def _plainly(trace: Trace, real: object, args: list[Value], kwargs: dict[str, Value]) -> Any:
+def _plainly(trace: Trace, real: object, args: list[Value], kwargs: dict[str, Value]) -> Value:
     """As the rules say, which is to fold it."""
     return abstract.by_verdict(
         trace, rules.lookup(real), real, abstract.wrap(trace, real, None), args, kwargs

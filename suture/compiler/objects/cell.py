@@ -52,7 +52,7 @@ class Cell(Mutable):
 
 
 @declared
-def load_cell(trace: Trace, cell: Value) -> Any:
+def load_cell(trace: Trace, cell: Value) -> Value | None:
     """What a cell holds, or None if it is empty."""
 
 

@@ -90,7 +90,7 @@ class Dict(Container):
         """How many entries there are; None: as many as in the real dict."""
         return len(self.entries) if self.backing is None else None
 
-    def get(self, trace: Trace, key: Any) -> Any:
+    def get(self, trace: Trace, key: Any) -> Value | None:
         """The value under a key, or None; reads only this key."""
         if type(key) is Constant and type(key.value) is str:
             at = key.value  # no id, and equal to nothing but texts
@@ -211,7 +211,7 @@ def dict_getitem(self: Dict, trace: Trace, key: Value) -> Value:
 
 
 @method(Dict, "get")
-def dict_get(self: Dict, trace: Trace, key: object, default: object = None) -> Any:
+def dict_get(self: Dict, trace: Trace, key: object, default: Value | None = None) -> Value:
     found = self.get(trace, key)
     return found if found is not None else (default or Constant(None))
 
@@ -231,7 +231,7 @@ def dict_delitem(self: Dict, trace: Trace, key: Value) -> Value:
 
 
 @method(Dict, "pop")
-def dict_pop(self: Dict, trace: Trace, key: Value, default: object = None) -> Any:
+def dict_pop(self: Dict, trace: Trace, key: Value, default: Value | None = None) -> Value:
     found = self.get(trace, key)
     if found is None:
         return default if default is not None else abstract.raise_with(trace, KeyError, [key])
@@ -392,7 +392,7 @@ def dict_entries(trace: Trace, of: Dict) -> dict[Any, tuple[Any, Any]]:
 
 
 @declared
-def dict_entry(trace: Trace, of: Dict, key: Value, at: object) -> Any:
+def dict_entry(trace: Trace, of: Dict, key: Value, at: object) -> tuple[Any, Any] | None:
     """One entry of a dict that came from outside, or None; only this key is guarded."""
 
 

@@ -56,7 +56,7 @@ class DictView(Value):
         found = self.of.get(trace, key)
         return Constant(found is not None and abstract.same_or_equal(trace, found, value))
 
-    def _set(self, trace: Trace) -> Any:
+    def _set(self, trace: Trace) -> Value:
         return run_method(trace, Set(), "union", self)
 
     def hash_key(self, trace: Trace) -> Hashable:

@@ -190,5 +190,5 @@ def frozen_answer(trace: Trace, real: object, args: list[Value], kwargs: dict[st
 
 
 @declared
-def frozen_result(trace: Trace, thunk: Callable[[], Any]) -> Any:
+def frozen_result(trace: Trace, thunk: Callable[[], Any]) -> Value:
     """What a method of such an object gives, or the exception it raised."""

@@ -107,7 +107,7 @@ def generator_send(self: Generator, trace: Trace, value: Value) -> Value:
 
 
 @method(Generator, "close")
-def generator_close(self: Generator, trace: Trace) -> Any:
+def generator_close(self: Generator, trace: Trace) -> Value:
     return close_generator(trace, self)
 
 
@@ -125,7 +125,7 @@ def advance_generator(trace: Trace, gen: Generator, sent: Value) -> Value:
 
 
 @declared
-def close_generator(trace: Trace, gen: Value) -> Any:
+def close_generator(trace: Trace, gen: Value) -> Value:
     """`gen.close()`: GeneratorExit is raised at its yield. Gives None as the program sees it."""
 
 

@@ -45,7 +45,7 @@ def find_method(kind: type, name: str) -> Callable[..., Any] | None:
         return found
 
 
-def run_method(trace: Trace, value: Value, name: str, /, *args: object, **kwargs: Value) -> Any:
+def run_method(trace: Trace, value: Value, name: str, /, *args: object, **kwargs: Value) -> Value:
     """`value.name(...)`, by the table. The method must be there."""
     found = find_method(type(value), name)
     assert found is not None, name

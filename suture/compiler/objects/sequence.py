@@ -107,7 +107,7 @@ class Sequence(Container):
     def as_proxy(self) -> Any:
         return self.kind(proxy_of(i) for i in self.items)
 
-    def at(self, trace: Trace, i: int) -> Any:
+    def at(self, trace: Trace, i: int) -> Value:
         item = self.items[i]
         if type(item) is Lazy:
             item = self.items[i] = abstract.realize(trace, item)

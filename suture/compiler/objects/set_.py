@@ -175,7 +175,7 @@ class Set(Container):
         """The table, not to be changed; that of a frozenset may be one itself."""
         return set(self.entries) if self.table is MOVED else self.table
 
-    def _like(self, trace: Trace, name: str, table: set[Any], *operands: Operand) -> Any:
+    def _like(self, trace: Trace, name: str, table: set[Any], *operands: Operand) -> Set:
         """A new set with these keys, each the member of the operand that it comes from. It is what
         method `name` gives."""
         made = Set(None, None, self.kind)

@@ -56,7 +56,7 @@ class WeakProxy(Opaque):
     def getattr(self, trace: Trace, name: str) -> Value:
         return self.target(trace).getattr(trace, name)
 
-    def setattr(self, trace: Trace, name: str, value: object) -> None:
+    def setattr(self, trace: Trace, name: str, value: Value) -> None:
         self.target(trace).setattr(trace, name, value)
 
     def call_method(
@@ -67,7 +67,7 @@ class WeakProxy(Opaque):
     def truth(self, trace: Trace) -> bool | None:
         return self.target(trace).truth(trace)
 
-    def target(self, trace: Trace) -> Any:
+    def target(self, trace: Trace) -> Value:
         return abstract.wrap(trace, behind_proxy(self.value), self.known_source.call(behind_proxy))
 
 

@@ -166,7 +166,7 @@ def frame_cell(trace: Trace, frame: Frame, slot: int) -> Cell:
 
 
 @implements(cells.load_cell)
-def load_cell(trace: Trace, cell: Cell) -> Any:
+def load_cell(trace: Trace, cell: Cell) -> Value | None:
     if type(cell.contents) is Lazy:
         cell.contents = abstract.realize(trace, cell.contents)
     return cell.contents

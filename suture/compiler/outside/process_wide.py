@@ -5,15 +5,17 @@ from __future__ import annotations
 import os
 import types
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeVar
 
 from suture.compiler import abstract
 from suture.compiler.core import Trace, Value
 from suture.compiler.models import handles
 from suture.compiler.objects import Constant, Function, Object
 
+Default = TypeVar("Default")
 
-def environment_value(trace: Trace, name: Any, default: object) -> Any:
+
+def environment_value(trace: Trace, name: Any, default: Default) -> Value | Default:
     """The variable `name` of the environment, guarded; `default` if there is none."""
     table, key = _table(), _key(abstract.constant_value(trace, name))
     source = abstract.pinned(trace, table, "os.environ")

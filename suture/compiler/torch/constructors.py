@@ -19,7 +19,7 @@ _NARROW = (torch.float32, torch.complex64)
 
 
 @handles("make_tensor")
-def _make_tensor(trace: Trace, target: Any, args: list[Value], kwargs: dict[str, Value]) -> Any:
+def _make_tensor(trace: Trace, target: Any, args: list[Value], kwargs: dict[str, Value]) -> Value:
     data = args[0] if args else kwargs.get("data", kwargs.get("obj"))
     if data is not None and not isinstance(data, (Tensor, Array)) and holds_tensor(trace, data):
         if not _is_plain(trace, data, args[1:], kwargs):

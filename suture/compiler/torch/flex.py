@@ -19,7 +19,7 @@ from suture.compiler.torch.tensors import op_failure
 
 
 @handles("higher_order.flex_attention")
-def _flex_attention(trace: Trace, target: Any, args: Any, kwargs: Any) -> Any:
+def _flex_attention(trace: Trace, target: Any, args: Any, kwargs: Any) -> Value:
     if len(args) < 7 or kwargs:
         raise _refuse("called in an unusual way")
     query, key, value, score_mod, block_mask, scale, options = args[:7]

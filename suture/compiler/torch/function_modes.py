@@ -44,7 +44,7 @@ def begin_modes(trace: Trace, active: list[Any]) -> None:
     trace.modes.overridable_seen = trace.modes.overridable_seen or bool(active)
 
 
-def function_mode(trace: Trace, index: int) -> Any:
+def function_mode(trace: Trace, index: int) -> Value:
     """The mode at an index of the stack, looked at."""
     found = abstract.realize(trace, trace.modes.function_modes[index])
     for modes in (trace.modes.function_modes, trace.modes.modes_at_start):

@@ -14,6 +14,7 @@ from suture.compiler.core import Trace, Value
 from suture.compiler.language.classes import call_init
 from suture.compiler.models import handles
 from suture.compiler.objects import Class, Constant, Tensor
+from suture.compiler.objects.tensor import known_tensor
 from suture.compiler.torch.subclasses import is_subclass, seen_as
 from suture.compiler.torch.wrappers import is_wrapper_class, make_wrapper
 from suture.torch_private import tensor_parts
@@ -47,7 +48,7 @@ def _refuse(kind: Any, args: list[Value]) -> Break:
 
 
 @handles(tensor_parts.TensorBase.__new__)
-def _new(trace: Trace, args: Any, kwargs: Any) -> Any:
+def _new(trace: Trace, args: Any, kwargs: Any) -> Value:
     """torch.Tensor.__new__(cls, tensor): the same tensor, seen as the class."""
     kind, *rest = args
     one = len(rest) == 1 and isinstance(rest[0], Tensor) and not kwargs
@@ -57,7 +58,7 @@ def _new(trace: Trace, args: Any, kwargs: Any) -> Any:
 
 
 @handles(tensor_parts.make_subclass)
-def _make_subclass(trace: Trace, args: Any, kwargs: Any) -> Any:
+def _make_subclass(trace: Trace, args: Any, kwargs: Any) -> Value:
     """torch.Tensor._make_subclass(cls, data, require_grad=False)"""
     kind, data = args[0], args[1] if len(args) > 1 else kwargs.get("data")
     wants = args[2] if len(args) > 2 else kwargs.get("require_grad", Constant(False))
@@ -70,8 +71,10 @@ def _make_subclass(trace: Trace, args: Any, kwargs: Any) -> Any:
         or abstract.truth(trace, wants)
     ):
         raise _refuse(kind, list(args[1:]))
-    made = abstract.with_functions(
-        trace, False, lambda: abstract.add_node(trace, "call_method", "detach", [data], {})
+    made = known_tensor(
+        abstract.with_functions(
+            trace, False, lambda: abstract.add_node(trace, "call_method", "detach", [data], {})
+        )
     )
     made.cls = kind.value
     abstract.meet_subclass(trace, kind.value)

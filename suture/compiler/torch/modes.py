@@ -58,7 +58,7 @@ def change_nesting(trace: Trace, by: int) -> Value:
 
 
 @handles("autocast_state")
-def _autocast_state(trace: Trace, target: Any, args: Any, kwargs: Any) -> Any:
+def _autocast_state(trace: Trace, target: Any, args: Any, kwargs: Any) -> Value:
     values = tuple(abstract.constant_value(trace, a) for a in args)
     if kwargs:
         raise Break(calls.C_FUNCTION, function=target.__name__)

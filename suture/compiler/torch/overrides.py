@@ -163,7 +163,7 @@ def refuse_in_graph(
 @implements(abstract.call_override)
 def call_override(
     trace: Trace, real: object, fn: Any, args: list[Value], kwargs: dict[str, Value]
-) -> Any:
+) -> Value | None:
     if not (trace.modes.overridable_seen or any(_may_override(a) for a in args)):
         return None
     if isinstance(real, types.MethodWrapperType):
@@ -318,7 +318,7 @@ def base_method(
 
 
 @implements(abstract.with_functions)
-def with_functions(trace: Trace, on: bool, call: Callable[[], Any]) -> Any:
+def with_functions(trace: Trace, on: bool, call: Callable[[], Any]) -> Value:
     before, trace.modes.functions_on = trace.modes.functions_on, on
     try:
         return abstract.finish(trace, call())

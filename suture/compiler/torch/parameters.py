@@ -140,7 +140,7 @@ def refused_copy(trace: Trace) -> tuple[int, Any] | None:
 
 
 @handles(torch.nn.Parameter)
-def _parameter(trace: Trace, args: Any, kwargs: Any) -> Any:
+def _parameter(trace: Trace, args: Any, kwargs: Any) -> Value:
     given = dict(zip(("data", "requires_grad"), args)) | dict(kwargs)
     data, wants = given.get("data", Constant(None)), given.get("requires_grad", Constant(True))
     refused = Break(calls.C_FUNCTION, function="Parameter")

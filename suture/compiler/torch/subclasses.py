@@ -20,6 +20,7 @@ from suture.compiler.language.attributes import MISSING, class_source, is_data_d
 from suture.compiler.language.operators import BINARY, COMPARE, IN_PLACE, UNARY
 from suture.compiler.models import handles
 from suture.compiler.objects import Class, List, Object, Tensor, Tuple
+from suture.compiler.objects.tensor import known_tensor
 from suture.compiler.torch.function_modes import mode_operator
 from suture.torch_private import tensor_parts
 
@@ -170,8 +171,12 @@ def as_class(trace: Trace, made: Any, kind: type, given: list[Any]) -> Value:
 
 def seen_as(trace: Trace, tensor: Tensor, kind: type) -> Tensor:
     """The tensor once more, as another class: the same memory, the same history."""
-    made: Tensor = abstract.with_functions(
-        trace, False, lambda: abstract.call_torch(trace, torch.ops.aten.alias.default, [tensor], {})
+    made = known_tensor(
+        abstract.with_functions(
+            trace,
+            False,
+            lambda: abstract.call_torch(trace, torch.ops.aten.alias.default, [tensor], {}),
+        )
     )
     made.cls = kind
     abstract.meet_subclass(trace, kind)
@@ -179,7 +184,7 @@ def seen_as(trace: Trace, tensor: Tensor, kind: type) -> Tensor:
 
 
 @implements(abstract.own_operator)
-def own_operator(trace: Trace, name: str, *operands: Any) -> Any:
+def own_operator(trace: Trace, name: str, *operands: Any) -> Value | None:
     if not trace.modes.overridable_seen:
         some = any(type(v) is Object for v in operands)
         return _object_operator(trace, name, operands) if some else None

@@ -89,7 +89,7 @@ def symbol_integer(trace: Trace, variable: Symbol) -> int:
 
 
 @implements(abstract.number_of, Symbol)
-def symbol_number(trace: Trace, value: Symbol, kind: type, method: str) -> Any:
+def symbol_number(trace: Trace, value: Symbol, kind: type, method: str) -> Value:
     if value.python_type() is kind:
         return value
     if value.python_type() is bool or kind is complex:
@@ -246,7 +246,7 @@ def symbol_method(
     return constant_method(trace, known, name, args, kwargs)
 
 
-def number_from_data(trace: Trace, tensor: Tensor, method: str) -> Any:
+def number_from_data(trace: Trace, tensor: Tensor, method: str) -> Value | None:
     """The number in a one-element tensor, as a symbol that has no value while tracing. None if
     there is no such symbol: Python asks the tensor."""
     dtype = tensor.value.dtype

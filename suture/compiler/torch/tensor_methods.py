@@ -119,7 +119,7 @@ def _switch(trace: Trace, tensor: Tensor, given: Any) -> bool:
 
 
 @handles("Tensor.new")
-def _new(trace: Trace, tensor: Tensor, args: list[Value], kwargs: dict[str, Value]) -> Any:
+def _new(trace: Trace, tensor: Tensor, args: list[Value], kwargs: dict[str, Value]) -> Value:
     """A size says the shape, a plain tuple the numbers: graphs know only plain tuples."""
     if len(args) == 1 and isinstance(args[0], Size):
         args = list(args[0].unpacked(trace))

@@ -67,7 +67,7 @@ def tensor_integer(trace: Trace, variable: Tensor) -> int:
 
 
 @implements(abstract.number_of, Tensor)
-def tensor_number(trace: Trace, value: Tensor, kind: type, method: str) -> Any:
+def tensor_number(trace: Trace, value: Tensor, kind: type, method: str) -> Value:
     return tensor_to_number(trace, value, method)
 
 
@@ -120,7 +120,7 @@ def array_integer(trace: Trace, variable: Array) -> int:
 
 
 @implements(abstract.number_of, Array)
-def array_number(trace: Trace, value: Array, kind: type, method: str) -> Any:
+def array_number(trace: Trace, value: Array, kind: type, method: str) -> Value:
     if value.is_scalar and kind is not complex:
         return abstract.number_of(trace, array_values.number_in(trace, value), kind, method)
     return number_of(trace, value, kind, method)

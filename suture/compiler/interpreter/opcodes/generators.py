@@ -50,7 +50,7 @@ def end_send(trace: Trace, inst: Instruction, *inputs: Value) -> Value:
 
 
 @op("STOPITERATION_ERROR")
-def stopiteration_error(trace: Trace, inst: Instruction, exc: Value) -> Any:
+def stopiteration_error(trace: Trace, inst: Instruction, exc: Value) -> Value:
     return exceptions.stopiteration_error(trace, exc, trace.frames[-1])
 
 
