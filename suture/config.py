@@ -46,7 +46,7 @@ class Option:
     choices: tuple[str, ...] = ()
 
 
-# Compiling again.
+# Recompilation.
 
 recompile_limit: Annotated[
     int, Option("How many variants one point may have before its frame is interpreted.", minimum=0)

@@ -1,4 +1,4 @@
-"""A gate for users' own tests: what was captured must stay captured.
+"""For the tests of users: what was captured must stay captured.
 
     from suture.testing import assert_captured
 

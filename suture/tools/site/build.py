@@ -28,13 +28,13 @@ _DOCS = Path(__file__).parents[3] / "docs"
 GUIDE = _INSTALLED if _INSTALLED.is_dir() else _DOCS / "guide"
 # The pages of the guide in the order they are read, by what a reader wants.
 SECTIONS: dict[str, tuple[str, ...]] = {
-    "Start": ("tutorial", "migration", "export", "faq"),
+    "Getting started": ("tutorial", "migration", "export", "faq"),
     "Graph breaks": (
         "graph-breaks", "fullgraph", "common-breaks", "error-on-graph-break", "skipped-functions",
         "nonstrict-trace", "custom-operators",
     ),
-    "Compiling again": ("recompilation", "dynamic_shapes", "guards"),
-    "Speed and trouble": (
+    "Recompilation": ("recompilation", "dynamic_shapes", "guards"),
+    "Performance and debugging": (
         "performance", "cuda-graphs", "distributed", "troubleshooting", "command-line", "testing",
     ),
     "Reference": ("options", "api", "versions", "how-it-works", "cache", "trace-schema"),

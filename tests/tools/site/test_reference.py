@@ -40,7 +40,7 @@ def test_the_menu_has_every_page_once():
     assert sorted(pages) == sorted(guide_pages())
     assert {"tutorial", "performance", "troubleshooting", "options", "api", "faq"} <= set(pages)
     assert "More" not in dict(menu(guide_pages()))
-    assert next(iter(SECTIONS)) == "Start"
+    assert next(iter(SECTIONS)) == "Getting started"
 
 
 def test_a_wheel_brings_the_guide(tmp_path):
