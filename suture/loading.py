@@ -46,7 +46,8 @@ class _Compiler:
 
     def answer(self, unit: Any, point: Any, state: tuple[Any, ...]) -> Callable[..., Any]:
         if _PIPELINE not in sys.modules and not _has_room():
-            return point.data.interpreting
+            interpreting: Callable[..., Any] = point.data.interpreting
+            return interpreting
         made: Callable[..., Any] = load_pipeline().answer(unit, point, state)
         return made
 

@@ -15,7 +15,7 @@ import math
 import sys
 from collections.abc import Callable, Hashable
 from types import CodeType
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple, TypeAlias, final
 
 from suture import config
 from suture.breaks import Break, objects
@@ -144,6 +144,7 @@ class Identity:
         return hash(id(self.of))
 
 
+@final
 class Lazy:
     """A value inside a container that nothing has looked at yet, so nothing is guarded."""
 
@@ -152,6 +153,9 @@ class Lazy:
     def __init__(self, value: Any, source: Source | None) -> None:
         self.value = value
         self.source: Source | None = source
+
+
+Held: TypeAlias = Value | Lazy  # what a container or a variable holds
 
 
 class Null(Value):
@@ -223,7 +227,7 @@ class Frame:
         "span", "stack",
     )  # fmt: skip
 
-    def __init__(self, code: Code, fn: Any, slots: list[Any], handled: Any) -> None:
+    def __init__(self, code: Code, fn: Any, slots: list[Held | None], handled: Any) -> None:
         self.code = code
         self.fn = fn
         self.locals = slots
@@ -364,9 +368,9 @@ class Outside:
     )  # fmt: skip
 
     def __init__(self) -> None:
-        self.known: dict[int, tuple[Any, Any]] = {}  # (object, its value)
+        self.known: dict[int, tuple[Any, Value]] = {}  # (object, its value)
         self.pins: dict[int, Source] = {}  # the sources of objects that the variant holds
-        self.picked: dict[int, Any] = {}  # items at an index that changes, by their sources
+        self.picked: dict[int, Value] = {}  # items at an index that changes, by their sources
         self.fixed: set[int] = set()  # sources that are guarded by identity, or below such a one
         self.loose: set[int] = set()  # sources below fixed ones where another object may be
         self.general: dict[int, Source] = {}  # arguments that are modules

@@ -18,7 +18,9 @@ import types
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-Handler = Callable[..., Any]
+from suture.compiler.core import Value
+
+Handler = Callable[..., Value]
 H = TypeVar("H", bound=Handler)
 
 # By id, or by name; the object is kept so that its id stays its own.

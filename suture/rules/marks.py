@@ -198,7 +198,7 @@ def ignore_logging_functions(*functions: Callable[..., Any]) -> None:
         _mark(fn, "ignore", where)
 
 
-def _mark(fn: Any, name: str, where: str) -> Any:
+def _mark(fn: F, name: str, where: str) -> F:
     _require_callable(fn, name, where)
     if name == "allow_in_graph":
         checks.returns_tensors(fn, where)

@@ -70,7 +70,7 @@ def prep_reraise_star(original: BaseException, excs: list[Any]) -> BaseException
     left = [e for e in excs if e is not None]
     same = [e for e in left if _has_metadata(e, original)]
     raised = [e for e in left if not _has_metadata(e, original)]
-    again = _projection(original, same)
+    again: BaseException | None = _projection(original, same)
     if not raised:
         return again
     if again is not None:

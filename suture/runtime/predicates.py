@@ -312,7 +312,7 @@ class SameLayout(Predicate):
         self.__name__ = f"array of {array.dtype} {array.shape}"
 
     def __call__(self, array: Any) -> bool:
-        return self.layout == _layout(array)
+        return bool(self.layout == _layout(array))
 
     def __repr__(self) -> str:
         return self.__name__

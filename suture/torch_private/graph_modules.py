@@ -6,6 +6,8 @@ import linecache
 from types import BuiltinFunctionType, ModuleType, NoneType
 from typing import Any
 
+import torch.fx
+
 from suture.torch_private.table import Topic, is_missing
 
 NAMES = Topic(
@@ -43,11 +45,16 @@ def name_for(graph: Any, target: Any) -> str | None:
 
 
 def call_node(
-    graph: Any, op: str, target: Any, args: tuple[Any, ...], kwargs: dict[str, Any], name: Any
-) -> Any:
+    graph: torch.fx.Graph,
+    op: str,
+    target: Any,
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+    name: Any,
+) -> torch.fx.Node:
     """The node that `graph.create_node` makes. That looks through all arguments for symbolic
     numbers first, to warn of them: in the graphs of a trace those are nodes."""
-    node = graph.create_node(op, target, (), {}, name)
+    node: torch.fx.Node = graph.create_node(op, target, (), {}, name)
     fill = getattr(node, "_update_args_kwargs", None)  # seen in 2.13
     if fill is not None:
         fill(args, kwargs)

@@ -95,6 +95,7 @@ from suture.compiler.abstract.outside import (
     known_number,
     pinned,
     realize,
+    realize_local,
     wrap,
 )
 from suture.compiler.abstract.tensor_classes import (
@@ -223,6 +224,7 @@ __all__ = [
     "raise_",
     "raise_with",
     "realize",
+    "realize_local",
     "refuse_in_graph",
     "refuse_tensor",
     "refused",

@@ -10,7 +10,7 @@ from suture.compiler.core import Trace, Value
 
 @declared
 def bind(
-    trace: Trace, raw: Any, obj: object, cls: type, name: str, owner_class: object = None
+    trace: Trace, raw: Any, obj: object, cls: type, name: str, owner_class: Value | None = None
 ) -> Value:
     """`raw`, found in a class, as seen through an instance (or through the class itself)."""
 

@@ -18,7 +18,12 @@ def all_known(trace: Trace, args: list[Value], kwargs: dict[str, Value]) -> bool
 
 @declared
 def builtin_method(
-    trace: Trace, method: Any, obj: object, name: str, args: list[Value], kwargs: dict[str, Value]
+    trace: Trace,
+    method: Handler,
+    obj: Value,
+    name: str,
+    args: list[Value],
+    kwargs: dict[str, Value],
 ) -> Value:
     """Run one of our own `m_` methods; wrong arguments are the program's TypeError."""
 
@@ -37,12 +42,12 @@ def by_verdict(
 
 
 @declared
-def call(trace: Trace, fn: Any, args: list[Value], kwargs: dict[str, Value]) -> Value:
+def call(trace: Trace, fn: Value, args: list[Value], kwargs: dict[str, Value]) -> Value:
     """Call and come back with the result."""
 
 
 @declared
-def call_method(trace: Trace, obj: object, name: str, *args: Value) -> Value:
+def call_method(trace: Trace, obj: Value, name: str, *args: Value) -> Value:
     """`obj.name(*args)`, done."""
 
 
@@ -99,7 +104,7 @@ def refused_method(
 
 
 @declared
-def tail_call(trace: Trace, fn: Any, args: list[Value], kwargs: dict[str, Value]) -> Value:
+def tail_call(trace: Trace, fn: Value, args: list[Value], kwargs: dict[str, Value]) -> Value:
     """Call as the last act of an instruction: the result, or a frame to continue with."""
 
 

@@ -56,7 +56,7 @@ def is_settled(trace: Trace, value: object) -> bool:
 
 
 @dispatched
-def iterate(trace: Trace, value: object) -> Value:
+def iterate(trace: Trace, value: Value) -> Value:
     """`iter(value)`: always something `advance` can move."""
 
 

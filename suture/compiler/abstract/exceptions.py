@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NoReturn
+from typing import NoReturn
 
 from suture.compiler.abstract.declare import declared
 from suture.compiler.core import Trace, Value
@@ -24,5 +24,5 @@ def traceback_of(trace: Trace, exc: Value) -> Value:
 
 
 @declared
-def with_context(trace: Trace, exc: Any) -> Any:
+def with_context(trace: Trace, exc: Value) -> Value:
     """Set __context__ as `raise` does: what is being handled right now."""

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from suture.compiler.abstract.declare import declared
-from suture.compiler.core import Trace, Value
+from suture.compiler.core import Held, Trace, Value
 from suture.runtime.sources import Source
 
 
@@ -32,8 +32,13 @@ def pinned(trace: Trace, obj: object, name: str = "") -> Source:
 
 
 @declared
-def realize(trace: Trace, lazy: object) -> Any:
-    """Look at a value inside a container, or in a local: None if that is unbound."""
+def realize(trace: Trace, held: Held) -> Value:
+    """Look at what a container holds."""
+
+
+@declared
+def realize_local(trace: Trace, held: Held | None) -> Value | None:
+    """Look at what a variable of a frame holds: None if it is unbound."""
 
 
 @declared

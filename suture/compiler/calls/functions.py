@@ -26,7 +26,7 @@ from suture.compiler.language import templates
 from suture.compiler.language.attributes import MISSING, find_in_mro
 from suture.compiler.language.exceptions import native_exception
 from suture.compiler.language.items import dict_subscript
-from suture.compiler.models import model_named, model_of
+from suture.compiler.models import Handler, model_named, model_of
 from suture.compiler.objects import (
     Builtin,
     CalledIterator,
@@ -56,7 +56,7 @@ _IN_PLACE = frozenset({"__iadd__", "__imul__", "__ior__"})  # they give the obje
 
 
 @implements(abstract.tail_call)
-def tail_call(trace: Trace, fn: Any, args: list[Value], kwargs: dict[str, Value]) -> Value:
+def tail_call(trace: Trace, fn: Value, args: list[Value], kwargs: dict[str, Value]) -> Value:
     given = list(args)
     done = fn.call(trace, given, kwargs)
     if done is None:
@@ -65,13 +65,13 @@ def tail_call(trace: Trace, fn: Any, args: list[Value], kwargs: dict[str, Value]
 
 
 @implements(abstract.call)
-def call_and_finish(trace: Trace, fn: Any, args: list[Value], kwargs: dict[str, Value]) -> Value:
+def call_and_finish(trace: Trace, fn: Value, args: list[Value], kwargs: dict[str, Value]) -> Value:
     return abstract.finish(trace, tail_call(trace, fn, args, kwargs))
 
 
 @implements(abstract.tail_call_method)
 def tail_call_method(
-    trace: Trace, obj: Any, name: str, args: list[Value], kwargs: dict[str, Value]
+    trace: Trace, obj: Value, name: str, args: list[Value], kwargs: dict[str, Value]
 ) -> Value:
     done = obj.call_method(trace, name, args, kwargs)
     if done is not None:
@@ -83,7 +83,7 @@ def tail_call_method(
 
 
 @implements(abstract.call_method)
-def call_method(trace: Trace, obj: object, name: str, *args: Value) -> Value:
+def call_method(trace: Trace, obj: Value, name: str, *args: Value) -> Value:
     return abstract.finish(trace, tail_call_method(trace, obj, name, list(args), {}))
 
 
@@ -287,9 +287,9 @@ def call_builtin(trace: Trace, fn: Builtin, args: list[Value], kwargs: dict[str,
         return abstract.handle(trace, handler, real, args, kwargs)
     owner = getattr(real, "__objclass__", None)
     if owner is not None and args and not isinstance(real, types.MethodWrapperType):
-        done = call_descriptor(trace, real, owner, args, kwargs)
-        if done is not MISSING:
-            return done
+        found = call_descriptor(trace, real, owner, args, kwargs)
+        if found is not None:
+            return found
     if isinstance(real, types.ClassMethodDescriptorType) and args and isinstance(args[0], Class):
         real, args = getattr(args[0].value, real.__name__), args[1:]
     done = library.static_method(trace, real, args, kwargs)
@@ -301,12 +301,12 @@ def call_builtin(trace: Trace, fn: Builtin, args: list[Value], kwargs: dict[str,
 
 def call_descriptor(
     trace: Trace, real: Any, owner: type, args: list[Value], kwargs: dict[str, Value]
-) -> Any:
-    """`list.append(x, 1)`: a method descriptor called with its object."""
+) -> Value | None:
+    """`list.append(x, 1)`: a method descriptor called with its object; None if its object has no
+    such method here."""
     obj, name = args[0], real.__name__
     if isinstance(real, types.ClassMethodDescriptorType):
-        done = library.class_method(trace, real, args, kwargs)
-        return done if done is not None else MISSING
+        return library.class_method(trace, real, args, kwargs)
     if abstract.is_tensor(trace, obj):
         return abstract.tensor_method(trace, obj, name, args[1:], kwargs)
     storage = getattr(obj, "storage", None)
@@ -315,13 +315,13 @@ def call_descriptor(
     for target in (storage, obj):
         if target is not None and find_method(type(target), name) is not None:
             if _differs(target, owner, name, target is storage):
-                return MISSING
+                return None
             done = tail_call_method(trace, target, name, args[1:], kwargs)
             return obj if done is storage and name in _IN_PLACE else done
     value = storage if isinstance(storage, Constant) and owner is not object else obj
     if value.is_constant() and isinstance(value.constant(), owner):
         return constant_method(trace, value, name, args[1:], kwargs)
-    return MISSING
+    return None
 
 
 @implements(abstract.has_visible_effects)
@@ -332,7 +332,12 @@ def has_visible_effects(trace: Trace) -> bool:
 
 @implements(abstract.builtin_method)
 def builtin_method(
-    trace: Trace, method: Any, obj: Any, name: str, args: list[Value], kwargs: dict[str, Value]
+    trace: Trace,
+    method: Handler,
+    obj: Value,
+    name: str,
+    args: list[Value],
+    kwargs: dict[str, Value],
 ) -> Value:
     try:
         _check_signature(method, args, kwargs)
@@ -401,7 +406,7 @@ def folded(trace: Trace, thunk: Callable[[], Any]) -> Value:
     return abstract.known(trace, value)
 
 
-def rule_of(trace: Trace, real: object) -> Any:
+def rule_of(trace: Trace, real: object) -> Handler | None:
     """A handler for a method of tensors that is more than a node, or None."""
     verdict = rules.lookup(real)
     if verdict.kind is rules.IN_GRAPH and verdict.target is None:

@@ -30,7 +30,7 @@ _EAGER = (
 
 
 def call_itertools(
-    trace: Trace, real: Any, substitute: object, args: list[Value], kwargs: dict[str, Value]
+    trace: Trace, real: Any, substitute: Value, args: list[Value], kwargs: dict[str, Value]
 ) -> Value:
     """Call what stands for `real`, unless an earlier try found that Python must make it."""
     frame = trace.frames[-1]
@@ -49,5 +49,6 @@ def call_itertools(
         made.origin = (_class_of(real), None if taken else real, list(args), dict(kwargs))
     elif isinstance(made, Tuple):
         for part in made.items:
+            assert isinstance(part, Generator)
             part.cls = type(itertools.tee(())[0])
     return made

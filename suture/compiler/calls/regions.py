@@ -56,7 +56,8 @@ def assumed_constant(trace: Trace, real: Any, args: list[Value], kwargs: dict[st
     return abstract.wrap(trace, held[0], None)  # the program says that it is this one in all calls
 
 
-def _now(trace: Trace, value: Value) -> Value:
+def _now(trace: Trace, value: Value) -> Any:
+    """The real object that a value stands for."""
     if isinstance(value, Tensor) and value.example is not None:
         return value.example
     changed = getattr(value, "changed", False) or getattr(value, "attrs", None)

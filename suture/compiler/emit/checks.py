@@ -133,5 +133,6 @@ def _joined(builder: Any, wanted: dict[torch.fx.Node, bool]) -> torch.fx.Node:
             node, value = builder.call("call_function", test, (node, 0), {})
         parts.append(node)
     node, _ = builder.call("call_function", torch.stack, (parts,), {})
-    node, _ = builder.call("call_function", torch.all, (node,), {})
-    return node
+    joined: torch.fx.Node
+    joined, _ = builder.call("call_function", torch.all, (node,), {})
+    return joined

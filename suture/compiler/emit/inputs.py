@@ -52,7 +52,7 @@ def _shared(sources: Iterable[Source]) -> list[int]:
 
 def _spelled(writer: Writer, source: Source, names: dict[int, str], lines: list[str]) -> str:
     if source.kind == "slot":
-        return writer.params[source.arg]
+        return str(writer.params[source.arg])
     if source.kind == "const":
         return writer.constant(source.arg, source.name)
     assert source.base is not None  # slots and constants are the roots

@@ -157,6 +157,7 @@ class Writer:
         found = self._sources.get(id(source))
         if found is not None:
             return found
+        text: str
         if source.kind == "slot":
             text = self.params[source.arg]
         elif source.kind == "const":

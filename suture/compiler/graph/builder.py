@@ -222,6 +222,7 @@ class GraphBuilder:
     def fake_tensor(self, tensor: torch.Tensor, source: Source, dims: Any) -> torch.Tensor:
         """The fake counterpart of an input; `dims` says which sizes are symbolic (or None)."""
         fresh = self.shape_env.pending_fresh_unbacked_symbols
+        fake: torch.Tensor
         known, before = len(fresh), torch.is_inference_mode_enabled() is self.inference
         # if the mode was switched since, the tensor was there before
         with _NOTHING if before else torch.inference_mode(self.inference):
@@ -494,4 +495,5 @@ def _value(node: torch.fx.Node) -> Any:
 
 def tree_leaves(value: Any) -> list[Any]:
     """The leaves of a result as torch's pytree sees it."""
-    return tensor_parts.pytree.tree_leaves(value)
+    leaves: list[Any] = tensor_parts.pytree.tree_leaves(value)
+    return leaves

@@ -142,7 +142,7 @@ def make_known(mode: Any, fake: Any, tensor: torch.Tensor) -> None:
     mode.fake_tensor_converter.add_constant_storage_mapping(fake)
 
 
-def number_of(value: Any) -> Any:
+def number_of(value: Any) -> int | float | complex | bool | None:
     """The number a fake tensor carries, or None."""
     held = getattr(value, "constant", None)
     return None if held is None or held.numel() != 1 else held.item()

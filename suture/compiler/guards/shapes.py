@@ -366,4 +366,4 @@ class _Text(symbolic_shapes.PythonPrinter):  # type: ignore[misc]
 
 def expression_text(expr: Any, names: dict[Any, str]) -> str:
     """The expression as a person would write it; a symbol that has no name keeps its own."""
-    return _Text({**{s: str(s) for s in expr.free_symbols}, **names}).doprint(expr)
+    return str(_Text({**{s: str(s) for s in expr.free_symbols}, **names}).doprint(expr))

@@ -333,7 +333,8 @@ def finish_call(trace: Trace, result: Value) -> Value:
         return result
     base_depth = len(trace.frames)
     trace.frames.append(result.frame)
-    return run_frames(trace, base_depth)
+    value: Value = run_frames(trace, base_depth)
+    return value
 
 
 @implements(abstract.pending)

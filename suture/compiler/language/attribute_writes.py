@@ -142,7 +142,7 @@ def plain_delete_attribute(trace: Trace, obj: Any, name: str) -> None:
     if foreign or dict_is_held(trace, obj):
         raise Break(objects.MUTATION_OF_UNKNOWN, operation=f"delete {name}", object=obj.describe())
     present = bind_field(trace, raw, obj, cls, name) if slot else instance_value(trace, obj, name)
-    if present is MISSING:
+    if present is None:
         abstract.raise_(
             trace, AttributeError, f"'{type_name(cls)}' object has no attribute '{name}'"
         )

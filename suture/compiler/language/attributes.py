@@ -24,6 +24,7 @@ from suture.compiler.objects import (
     BuiltinMethod,
     Class,
     Constant,
+    Dict,
     Function,
     Method,
     Object,
@@ -162,7 +163,7 @@ def class_source(trace: Trace, cls: type, name: str, raw: object = MISSING) -> A
 
 @implements(abstract.bind)
 def bind_descriptor(
-    trace: Trace, raw: Any, obj: Any, cls: type, name: str, owner_class: object = None
+    trace: Trace, raw: Any, obj: Any, cls: type, name: str, owner_class: Value | None = None
 ) -> Value:
     kind = type(raw)
     for plain in (staticmethod, classmethod):  # a class derived from one binds as that one does
@@ -195,7 +196,8 @@ def bind_descriptor(
     if kind is functools.cached_property and isinstance(obj, Object) and has_dict(cls):
         return _cached_property(trace, raw, obj)
     if kind is _TUPLE_FIELD and isinstance(getattr(obj, "storage", None), Tuple):
-        return obj.storage.at(trace, raw.__reduce__()[1][0])
+        field: Value = obj.storage.at(trace, raw.__reduce__()[1][0])
+        return field
     if kind in _FIELDS:
         return bind_field(trace, raw, obj, cls, name)
     getter = find_in_mro(kind, "__get__")
@@ -229,7 +231,7 @@ def _cached_property(trace: Trace, raw: Any, obj: Object) -> Value:
     return value
 
 
-def _bind_c(trace: Trace, raw: object, obj: object, cls: type, name: str) -> Value:
+def _bind_c(trace: Trace, raw: object, obj: Value | None, cls: type, name: str) -> Value:
     if isinstance(raw, types.ClassMethodDescriptorType):
         return Method(Builtin(raw, abstract.pinned(trace, raw)), abstract.wrap(trace, cls, None))
     fn = abstract.wrap(trace, raw, None)
@@ -256,7 +258,7 @@ def bind_field(trace: Trace, raw: Any, obj: object, cls: type, name: str) -> Val
     if isinstance(obj, Object):
         set_here = obj.attrs.get(name)
         if set_here is not None and set_here is not DELETED:
-            return set_here
+            return abstract.realize(trace, set_here)
         if obj.value is not None and set_here is None:
             try:
                 value = raw.__get__(obj.value, cls)
@@ -290,7 +292,7 @@ def no_accessor(trace: Trace, ask: Any, obj: object, cls: type, name: str) -> Va
     return abstract.folded(trace, lambda: ask(real))
 
 
-def _bind_unknown(trace: Trace, raw: object, obj: object, cls: type, name: str) -> Value:
+def _bind_unknown(trace: Trace, raw: object, obj: Value, cls: type, name: str) -> Value:
     if isinstance(raw, functools._lru_cache_wrapper):
         return Method(abstract.wrap(trace, raw, None), obj)
     raise _unknown(obj, name)
@@ -356,7 +358,7 @@ def plain_attribute(trace: Trace, obj: Any, name: str) -> Value:
     if type(raw) is functools.cached_property:
         cached.fill(trace, raw, obj)
     found = instance_value(trace, obj, name)
-    if found is not MISSING:
+    if found is not None:
         return found
     if raw is not MISSING:
         return bind_descriptor(trace, raw, obj, cls, name)
@@ -394,31 +396,28 @@ def no_attribute(trace: Trace, obj: Any, name: str) -> Value:
     raise Raised(abstract.with_context(trace, made))
 
 
-def instance_value(trace: Trace, obj: Any, name: str) -> Any:
-    """What the instance itself holds under `name`; MISSING if nothing."""
+def instance_value(trace: Trace, obj: Any, name: str) -> Value | None:
+    """What the instance itself holds under `name`; None if nothing."""
     held = obj.attrs.get(name)
     if held is not None:
-        if held is DELETED:
-            return MISSING
-        return abstract.realize(trace, held)
+        return None if held is DELETED else abstract.realize(trace, held)
     value = getattr(obj, "value", None)
     if value is None:
-        return MISSING
+        return None
     try:
         table = object.__getattribute__(value, "__dict__")
     except AttributeError:
-        return MISSING
+        return None
     known = trace.outside.known.get(id(table))
-    if known is not None and known[1].changed:  # the program holds the dict itself too
-        found = known[1].get(trace, Constant(name))
-        return MISSING if found is None else found
+    if known is not None and isinstance(known[1], Dict) and known[1].changed:
+        return known[1].get(trace, Constant(name))  # the program holds the dict itself too
     if not has_plain_keys(table):  # a lookup may run the `__eq__` of a key
         raise _unknown(obj, name)
     source = obj.source.instance_dict()
     if name in table:
         return abstract.wrap(trace, table[name], source.item(name))
     trace.guards.add(source, "no_key", name)
-    return MISSING
+    return None
 
 
 # ---- super, modules, other real objects

@@ -118,7 +118,8 @@ def joined(trace: Trace, original: Value, excs: Value) -> Value:
     if not items:
         return _NONE
     if not issubclass(original.python_type(), BaseExceptionGroup):
-        return items[0]
+        first: Value = items[0]
+        return first
     _refuse_unknown(original)
     assert isinstance(original, Group)
     same: list[Value] = []

@@ -68,7 +68,7 @@ def native_exception(trace: Trace, error: BaseException) -> Value:
 
 
 @implements(abstract.with_context)
-def with_context(trace: Trace, exc: Any) -> Any:
+def with_context(trace: Trace, exc: Value) -> Value:
     handled = handled_now(trace)
     if isinstance(exc, Raise) and _is_exception(handled) and handled is not exc:
         at, seen = handled, set()
@@ -177,7 +177,8 @@ def traceback_of(trace: Trace, exc: Value) -> Value:
         if not exc.traceback:
             return Constant(None)
         exc = exc.traceback_owner()
-    last = trace.handling.last_traceback  # one object for as long as the exception passes no frame
+    # It is one object for as long as the exception passes no frame.
+    last: NoTraceback | None = trace.handling.last_traceback
     entries = list(getattr(exc, "traceback", ()))
     if last is None or last.of is not exc or last.entries != entries:
         last = trace.handling.last_traceback = NoTraceback(exc)

@@ -47,7 +47,7 @@ def send_to_generator(trace: Trace, gen: Generator, value: Value) -> Value:
     return abstract.raise_with(trace, StopIteration, [] if none else [got])
 
 
-def resume(trace: Trace, gen: Generator, sent: Any, exc: Any) -> tuple[str, Any]:
+def resume(trace: Trace, gen: Generator, sent: Value, exc: Value | None) -> tuple[str, Value]:
     """("yield", value) or ("return", value); `exc` is thrown in instead of sending."""
     frame = gen.frame
     if gen.running and gen.position is not None:
@@ -84,7 +84,8 @@ def resume(trace: Trace, gen: Generator, sent: Any, exc: Any) -> tuple[str, Any]
             if frame.code.handled(frame.ip):  # what its caller handles is no context
                 abstract.with_context(trace, exc)
             _throw_into(trace, frame, exc, base_depth, gen)
-        return abstract.loop(trace, base_depth)
+        ended: tuple[str, Value] = abstract.loop(trace, base_depth)
+        return ended
     except Raised as raised:
         error = stopiteration_error(trace, raised.exception, frame)
         raise raised if error is raised.exception else Raised(error) from None

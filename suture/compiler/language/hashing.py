@@ -142,9 +142,11 @@ def object_hash_key(trace: Trace, obj: Object) -> Hashable:
     if isinstance(raw, types.FunctionType) or raw is object.__hash__:
         return _traced_key(trace, obj, raw)
     if obj.storage is not None:
-        return obj.storage.hash_key(trace)
+        key: Hashable = obj.storage.hash_key(trace)
+        return key
     if obj.value is not None and not obj.attrs and _is_c_class(obj.cls):
-        return obj.value
+        real: Hashable = obj.value
+        return real
     raise Break(objects.UNKNOWN_OBJECT, operation="hash", object=obj.describe())
 
 

@@ -10,7 +10,7 @@ from suture.compiler import abstract
 from suture.compiler.abstract import implements
 from suture.compiler.core import Trace, Value
 from suture.compiler.emitting import Emitter
-from suture.compiler.language.attributes import MISSING, find_in_mro, instance_value, put_attribute
+from suture.compiler.language.attributes import find_in_mro, instance_value, put_attribute
 from suture.compiler.objects import DELETED, Constant, Dict, Object
 from suture.compiler.objects.lookup import has_dict, is_slot
 
@@ -53,8 +53,7 @@ class InstanceDict(Dict):
         name = key.hash_key(trace)
         if type(name) is not str:
             return None
-        found = instance_value(trace, self.owner, name)
-        return None if found is MISSING else found
+        return instance_value(trace, self.owner, name)
 
     def values(self, trace: Trace) -> list[Any]:
         return [abstract.realize(trace, v) for _, v in self.load(trace).values()]

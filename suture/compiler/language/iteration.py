@@ -55,7 +55,7 @@ def item_source(of: Dict, key: Any) -> Source:
 
 
 @implements(abstract.iterate)
-def _iterate(trace: Trace, value: Any) -> Value:
+def _iterate(trace: Trace, value: Value) -> Value:
     own = find_method(type(value), "__iter__")
     if own is not None:
         return own(value, trace)
@@ -135,7 +135,8 @@ def _advance(trace: Trace, iterator: Value) -> Value:
 
 @implements(abstract.advance, Iterator, Generator)
 def _advance_iterator(trace: Trace, iterator: Any) -> Value:
-    return iterator.advance(trace)
+    element: Value = iterator.advance(trace)
+    return element
 
 
 @implements(abstract.advance, Object)
@@ -149,7 +150,7 @@ def _advance_object(trace: Trace, iterator: Object) -> Value:
         raise
 
 
-def elements_of(trace: Trace, value: object, asked: bool = False) -> list[Any]:
+def elements_of(trace: Trace, value: Value, asked: bool = False) -> list[Any]:
     """All elements of an iterable; `asked` where its length is asked for first."""
     if isinstance(value, DictView) and isinstance(value.of, HookTable) and value.what != "keys":
         pairs = value.of.in_order(trace)
@@ -330,7 +331,7 @@ def is_mapping(trace: Trace, value: Any) -> bool:
 
 
 @implements(abstract.dict_pairs)
-def _dict_pairs(trace: Trace, value: object) -> list[tuple[Any, Any]]:
+def _dict_pairs(trace: Trace, value: Value) -> list[tuple[Any, Any]]:
     if is_mapping(trace, value):
         keys = elements_of(trace, abstract.call_method(trace, value, "keys"))
         return [(k, abstract.getitem(trace, value, k)) for k in keys]

@@ -10,7 +10,7 @@ from suture._core import type_name
 from suture.compiler import abstract
 from suture.compiler.abstract import implements
 from suture.compiler.core import Trace, Value
-from suture.compiler.language.attributes import MISSING, instance_value
+from suture.compiler.language.attributes import instance_value
 from suture.compiler.objects import Constant, Dict, Object
 
 _TABLES = ("_parameters", "_buffers", "_modules")
@@ -29,12 +29,10 @@ def nn_attribute(trace: Trace, obj: Any, name: str) -> Value:
     )
 
 
-def _in_table(trace: Trace, table: object, name: str) -> Value | None:
+def _in_table(trace: Trace, table: Value | None, name: str) -> Value | None:
     if isinstance(table, Dict):
         return table.get(trace, Constant(name))
-    if table is MISSING or not abstract.truth(
-        trace, abstract.contains(trace, table, Constant(name))
-    ):
+    if table is None or not abstract.truth(trace, abstract.contains(trace, table, Constant(name))):
         return None
     return abstract.getitem(
         trace, table, Constant(name)

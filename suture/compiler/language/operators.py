@@ -255,8 +255,9 @@ def overrides_method(trace: Trace, kinds: tuple[type, type], method: str) -> boo
 
 
 @implements(abstract.special_method)
-def special_method(trace: Trace, obj: Any, method: str, other: Value) -> Value | None:
+def special_method(trace: Trace, obj: Value, method: str, other: Value) -> Value | None:
     own = find_method(type(obj), method)
+    result: Value | None
     if own is not None:
         result = own(obj, trace, other)
     else:

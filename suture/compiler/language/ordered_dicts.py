@@ -27,8 +27,8 @@ def _ordered_dict(trace: Trace, args: list[Value], kwargs: dict[str, Value]) -> 
 @implements(ordered_dict.ordered_dict_attribute)
 def ordered_dict_attribute(trace: Trace, obj: OrderedDict, name: str) -> Value:
     if name != "__class__":
-        found: Value = instance_value(trace, obj, name)
-        if found is not MISSING:
+        found = instance_value(trace, obj, name)
+        if found is not None:
             return found
         if find_in_mro(collections.OrderedDict, name) is MISSING:
             return no_attribute(trace, obj, name)

@@ -21,7 +21,7 @@ from suture.compiler.objects.bound_method import CallMethod
 @implements(partial.partial_attribute)
 def partial_attribute(trace: Trace, obj: Any, name: str) -> Value:
     found = instance_value(trace, obj, name)
-    if found is not MISSING:
+    if found is not None:
         return found
     raw = find_in_mro(obj.cls, name)
     if isinstance(raw, C_CALLABLES):

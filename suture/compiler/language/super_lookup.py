@@ -21,7 +21,7 @@ _TENSOR_BASES = (torch.Tensor, tensor_parts.TensorBase)
 _OF_CLASSES = (classmethod, types.ClassMethodDescriptorType)
 
 
-def make_super(trace: Trace, sup: object, cls: Any, obj: Any, given: bool = True) -> Value:
+def make_super(trace: Trace, sup: Value | None, cls: Any, obj: Any, given: bool = True) -> Value:
     """`super(cls, obj)`; `sup` is what the program calls super, None if that is certain. The
     program has `given` the arguments itself."""
     if sup is not None and not (isinstance(sup, Class) and sup.value is super):

@@ -77,7 +77,7 @@ def _takes(directive: re.Match[str], value: Any) -> bool:
     return directive.group(1) != "c"  # not every number is a character
 
 
-def _filled(trace: Trace, directive: re.Match[str], value: Any) -> Value:
+def _filled(trace: Trace, directive: re.Match[str], value: Value) -> Value:
     how = _TEXTS.get(directive.group(1))
     if how is not None:
         value = abstract.convert_value(trace, value, how)

@@ -236,7 +236,7 @@ def _sum(trace: Trace, args: list[Value], kwargs: dict[str, Value]) -> Value:
     for kind, text in _NOT_SUMMED.items():
         if issubclass(total.python_type(), kind):
             return abstract.raise_(trace, TypeError, f"sum() can't sum {text}")
-    items = list(itertools.chain([total], elements_of(trace, args[0])))
+    items: list[Value] = [total, *elements_of(trace, args[0])]
     if _CARRIES and _mixes_floats(items):
         if not trace.region.whole:
             raise Break(calls.C_FUNCTION, function="sum")
@@ -248,9 +248,7 @@ def _sum(trace: Trace, args: list[Value], kwargs: dict[str, Value]) -> Value:
     if plain:
         first, *rest = (item.constant() for item in plain)
         items[: len(plain)] = [Constant(sum(rest, first))]
-    return functools.reduce(
-        functools.partial(functools.partial(abstract.binary, trace), "add"), items
-    )
+    return functools.reduce(lambda one, two: abstract.binary(trace, "add", one, two), items)
 
 
 # From Python 3.12 on sum() carries along what adding floats loses.

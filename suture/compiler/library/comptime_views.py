@@ -36,7 +36,7 @@ class Variable:
         self._value = value
 
     def _looked_at(self) -> Any:
-        self._value = abstract.realize(self._trace, self._value)
+        self._value = abstract.realize_local(self._trace, self._value)
         return self._value
 
     def is_proxy(self) -> bool:

@@ -40,7 +40,7 @@ def _extreme(name: str, symbol: str) -> Any:
     return handler
 
 
-def _compared(trace: Trace, symbol: str, items: list[Any], key: object = None) -> Value:
+def _compared(trace: Trace, symbol: str, items: list[Value], key: Value | None = None) -> Value:
     best, best_key = (
         items[0],
         items[0] if key is None else abstract.call(trace, key, [items[0]], {}),
@@ -52,13 +52,13 @@ def _compared(trace: Trace, symbol: str, items: list[Any], key: object = None) -
     return best
 
 
-def _is_number(item: Any) -> bool:
+def _is_number(item: Value) -> bool:
     if isinstance(item, Tensor):
         return bool(item.value.numel() == 1)
     return item.is_constant() and type(item.constant()) in (int, float, bool)
 
 
-def _tensor_extreme(trace: Trace, symbol: str, items: list[Any]) -> Value:
+def _tensor_extreme(trace: Trace, symbol: str, items: list[Value]) -> Value:
     """Where a break is no way out, the greater of two numbers in tensors is chosen in the graph,
     as a tensor of its own."""
     best = items[0]
@@ -71,7 +71,7 @@ def _tensor_extreme(trace: Trace, symbol: str, items: list[Any]) -> Value:
     return best
 
 
-def _symbol_extreme(trace: Trace, name: str, symbol: str, items: list[Any]) -> Value:
+def _symbol_extreme(trace: Trace, name: str, symbol: str, items: list[Value]) -> Value:
     """One node, which gives numbers of one kind; of several kinds the winner is to keep its own,
     unless it comes from data, so that nobody knows it yet."""
     if len({item.python_type() for item in items}) > 1:

@@ -22,7 +22,7 @@ def frame_locals(trace: Trace) -> dict[str, Any]:
         value = frame.locals[slot]
         if slot in frame.code.cells or slot in frame.code.frees:
             value = load_cell(trace, frame_cell(trace, frame, slot))
-        value = abstract.realize(trace, value)
+        value = abstract.realize_local(trace, value)
         if value is not None and not name.startswith("."):
             found[name] = value
     return found

@@ -31,7 +31,7 @@ def _graph_break(
 def _is_of_optimizers(trace: Trace) -> bool:
     """Whether torch's optimizers ask for the break, around a step. They do so for compilers that
     take the step for part of a graph with a derivative to come."""
-    return trace.frames[-1].fn.globals.get("__name__") == "torch.optim.optimizer"
+    return bool(trace.frames[-1].fn.globals.get("__name__") == "torch.optim.optimizer")
 
 
 def _is_needless(trace: Trace) -> bool:
@@ -101,11 +101,11 @@ def _asks_for_nested(trace: Trace) -> bool:
     frame = trace.frames[-1]
     if frame.code.code is not torch.nn.TransformerEncoder.forward.__code__ or trace.region.whole:
         return False
-    encoder = abstract.realize(trace, frame.locals[0])
+    encoder = abstract.realize_local(trace, frame.locals[0])
     layer = getattr(getattr(encoder, "value", None), "layers", [None])[0]
     if not torch.is_grad_enabled() or layer is None:
         return True
-    src = abstract.realize(trace, frame.locals[1])
+    src = abstract.realize_local(trace, frame.locals[1])
     given = [*layer.parameters(), getattr(src, "value", None)]
     return not any(getattr(t, "requires_grad", False) for t in given)
 

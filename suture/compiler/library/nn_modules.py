@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import types
 from collections import OrderedDict
+from collections.abc import Sequence
 from typing import Any
 
 import torch
@@ -13,7 +14,7 @@ from suture import _core
 from suture.breaks import Break, calls, modules
 from suture.compiler import abstract
 from suture.compiler.core import Trace, Value
-from suture.compiler.language.attributes import MISSING, instance_value
+from suture.compiler.language.attributes import instance_value
 from suture.compiler.models import handles
 from suture.compiler.objects import Constant, Dict, Function, Object, ordered_dict
 from suture.compiler.objects.hook_table import HookTable, is_hook_table
@@ -96,6 +97,8 @@ def _composable_checkpoint(trace: Trace, module: Object) -> dict[str, Value] | N
         return None
     for name in _HOOKS[2:]:
         table = instance_value(trace, module, name)
+        if table is None:
+            return None
         for hook in abstract.unpack(trace, abstract.call_method(trace, table, "values")):
             hook = abstract.realize(trace, hook)
             if hook.source is None:
@@ -178,14 +181,16 @@ def _refuse_moving_hooks(trace: Trace, module: Object) -> None:
 def _is_plain(trace: Trace, module: Object) -> bool:
     """No hooks, not compiled on its own: what Module._call_impl tests first."""
     compiled = instance_value(trace, module, "_compiled_call_impl")
-    if compiled is MISSING and not _of_class_compiled_never(trace, module.cls):
+    if compiled is None and not _of_class_compiled_never(trace, module.cls):
         compiled = abstract.getattr(trace, module, "_compiled_call_impl")
-    if compiled is not MISSING and not is_same(trace, compiled, Constant(None)):
+    if compiled is not None and not is_same(trace, compiled, Constant(None)):
         return False
-    tables = _empty_tables(trace, module)
+    tables: Sequence[Value | None] | None = _empty_tables(trace, module)
     if tables is None:
         tables = [instance_value(trace, module, name) for name in _HOOKS]
-    return all(isinstance(t, Dict) and not t.truth(trace) for t in tables + _global_tables(trace))
+    return all(
+        isinstance(t, Dict) and not t.truth(trace) for t in (*tables, *_global_tables(trace))
+    )
 
 
 def _of_class_compiled_never(trace: Trace, cls: type) -> bool:
@@ -203,7 +208,7 @@ def _empty_tables(trace: Trace, module: Object) -> list[Value] | None:
         return None
     held = object.__getattribute__(real, "__dict__")
     known = outside.known.get(id(held))
-    if (known is not None and known[1].changed) or not has_plain_keys(held):
+    if (known is not None and getattr(known[1], "changed", True)) or not has_plain_keys(held):
         return None
     tables = [held.get(name) for name in _HOOKS]
     if len({id(table) for table in tables if id(table) not in outside.known}) < len(_HOOKS):

@@ -45,9 +45,9 @@ def _object_getattribute(trace: Trace, args: list[Value], kwargs: dict[str, Valu
     cls = obj.python_type()
     raw = abstract.type_lookup(trace, cls, name)
     found = instance_value(trace, obj, name)
-    if raw is not MISSING and (found is MISSING or hasattr(type(raw), "__set__")):
+    if raw is not MISSING and (found is None or hasattr(type(raw), "__set__")):
         return abstract.bind(trace, raw, obj, cls, name)
-    if found is MISSING:
+    if found is None:
         return abstract.raise_(
             trace, AttributeError, f"'{type_name(cls)}' object has no attribute '{name}'"
         )
@@ -139,7 +139,7 @@ def _implicit_super(trace: Trace) -> tuple[Any, Any]:
     if code.co_varnames[0] in code.co_cellvars:
         owner = load_cell(trace, frame_cell(trace, frame, 0)) if owner is not None else None
     else:
-        owner = abstract.realize(trace, owner) if owner is not None else None
+        owner = abstract.realize_local(trace, owner)
     if owner is None:
         return abstract.raise_(trace, RuntimeError, "super(): arg[0] deleted")
     if "__class__" not in code.co_freevars:

@@ -41,7 +41,8 @@ class DeferredWarning:
     def _where(self) -> tuple[str, int, dict[str, Any]]:
         """File, line and globals of the location; a number of callers of the region, if outside."""
         if not isinstance(self.location, int):
-            return self.location
+            known: tuple[str, int, dict[str, Any]] = self.location
+            return known
         frame, up = sys._getframe(1), self.location
         while frame.f_back is not None and (up > 1 or _is_ours(frame)):
             up -= not _is_ours(frame)

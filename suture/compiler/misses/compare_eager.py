@@ -25,6 +25,7 @@ from suture.backends.verify import Mismatch, origin_of, unlike
 from suture.bytecode import makes_generator
 from suture.compiler.capture import Capture, Return
 from suture.runtime import call_from_slots
+from suture.runtime.sources import Source
 from suture.torch_private.tensor_parts import pytree
 
 _log = logging.getLogger("suture.verify")
@@ -47,7 +48,7 @@ def can_run_twice(data: Any, capture: Capture, parameters: Any) -> bool:
     return all(source is not None and _is_argument(source.root()) for source in changed)
 
 
-def _is_argument(root: Any) -> bool:
+def _is_argument(root: Source) -> bool:
     return root.kind == "slot" and root.arg > 0
 
 

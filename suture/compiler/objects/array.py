@@ -50,7 +50,7 @@ class Array(Value):
         self,
         tensor: Tensor,
         source: Source | None = None,
-        number: Any = None,
+        number: Value | None = None,
         is_view: bool = False,
     ) -> None:
         super().__init__(source)

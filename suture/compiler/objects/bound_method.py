@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import types
 from collections.abc import Hashable
-from typing import Any
 
 from suture.compiler import abstract
 from suture.compiler.core import Trace, Value
@@ -16,7 +15,7 @@ class BoundMethod(Value):
 
     __slots__ = ("name", "owner")
 
-    def __init__(self, owner: Any, name: str) -> None:
+    def __init__(self, owner: Value, name: str) -> None:
         super().__init__(None)
         self.owner = owner
         self.name = name
@@ -36,7 +35,7 @@ class CallMethod(BoundMethod):
 
     __slots__ = ()
 
-    def __init__(self, owner: Any) -> None:
+    def __init__(self, owner: Value) -> None:
         super().__init__(owner, "__call__")
 
     def python_type(self) -> type:

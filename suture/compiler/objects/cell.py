@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import types
-from typing import Any
 
 from suture.compiler import abstract
 from suture.compiler.abstract import declared
-from suture.compiler.core import Mutable, Trace, Value
+from suture.compiler.core import Held, Mutable, Trace, Value
 from suture.compiler.emitting import Emitter
 from suture.runtime.sources import Source
 
@@ -17,7 +16,7 @@ class Cell(Mutable):
 
     __slots__ = ("contents",)
 
-    def __init__(self, contents: Any = None, source: Source | None = None) -> None:
+    def __init__(self, contents: Held | None = None, source: Source | None = None) -> None:
         super().__init__(source)
         self.contents = contents
 
@@ -52,10 +51,10 @@ class Cell(Mutable):
 
 
 @declared
-def load_cell(trace: Trace, cell: Value) -> Value | None:
+def load_cell(trace: Trace, cell: Cell) -> Value | None:
     """What a cell holds, or None if it is empty."""
 
 
 @declared
-def wrap_cell(trace: Trace, cell: types.CellType, source: Source | None) -> Value:
+def wrap_cell(trace: Trace, cell: types.CellType, source: Source | None) -> Cell:
     """The value of a closure cell; its contents are looked at when they are read."""

@@ -24,7 +24,7 @@ class Zip(Iterator):
     def python_type(self) -> type:
         return zip
 
-    def advance(self, trace: Trace) -> Any:
+    def advance(self, trace: Trace) -> Value:
         from suture.compiler.objects.tuple_ import Tuple
 
         if not self.parts:
@@ -125,7 +125,7 @@ class CallIterator(Iterator):
     def python_type(self) -> type:
         return type(iter(int, 1))
 
-    def advance(self, trace: Trace) -> Any:
+    def advance(self, trace: Trace) -> Value:
         if self.ended:
             return END
         item = abstract.call(trace, self.fn, [], {})

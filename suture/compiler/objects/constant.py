@@ -63,7 +63,8 @@ class Constant(Value):
         return self.value
 
     def hash_key(self, trace: Trace) -> Hashable:
-        return self.value
+        key: Hashable = self.value
+        return key
 
     def identity(self) -> Hashable:
         return ConstantIdentity(self.value)

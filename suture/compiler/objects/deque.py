@@ -8,7 +8,7 @@ from typing import Any
 
 from suture.bytecode.language import NOT_IN_DEQUE, NOT_REMOVED
 from suture.compiler import abstract
-from suture.compiler.core import Trace, Value
+from suture.compiler.core import Held, Trace, Value
 from suture.compiler.emitting import Emitter
 from suture.compiler.objects.constant import Constant
 from suture.compiler.objects.iterator import SequenceIterator, made_of_changed
@@ -37,7 +37,7 @@ class Deque(List):
     def known(self, values: list[Any]) -> Any:
         return collections.deque(values, self.maxlen)
 
-    def made_like(self, items: list[Any]) -> Any:
+    def made_like(self, items: Iterable[Held]) -> Deque:
         made = Deque(items, None, self.maxlen)
         made._trim(left=False)
         return made
@@ -57,7 +57,7 @@ class Deque(List):
         inner = ", ".join(emit.value(i) for i in self.items)
         emit.line(f"{name}.clear(); {name}.extend([{inner}])")
 
-    def change(self, trace: Trace) -> list[Any]:
+    def change(self, trace: Trace) -> list[Value]:
         items = super().change(trace)
         self.moves += 1
         return items

@@ -9,7 +9,7 @@ from typing import Any
 from suture._core import type_name
 from suture.compiler import abstract
 from suture.compiler.abstract import declared
-from suture.compiler.core import Lazy, Trace, Value
+from suture.compiler.core import Held, Lazy, Trace, Value
 from suture.compiler.emitting import Emitter
 from suture.compiler.objects.constant import Constant, Unread
 from suture.compiler.objects.dict_keys import DICT_KEY, hashed
@@ -105,7 +105,7 @@ class Dict(Container):
             if found is None:
                 return None
             self.entries[at] = found
-        value = found[1]
+        value: Held = found[1]
         if type(value) is Lazy:
             value = abstract.realize(trace, value)
             self.entries[at] = (found[0], value)

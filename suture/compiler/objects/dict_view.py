@@ -34,14 +34,16 @@ class DictView(Value):
 
     def elements(self, trace: Trace) -> list[Any]:
         if self.what == "keys":
-            return self.of.keys(trace)
-        values = self.of.values(trace)
+            keys: list[Any] = self.of.keys(trace)
+            return keys
+        values: list[Any] = self.of.values(trace)
         if self.what == "values":
             return values
         return [Tuple([k, v]) for k, v in zip(self.of.keys(trace), values)]
 
     def truth(self, trace: Trace) -> bool | None:
-        return self.of.truth(trace)
+        truth: bool | None = self.of.truth(trace)
+        return truth
 
     def getattr(self, trace: Trace, name: str) -> Value:
         if name == "mapping":

@@ -67,7 +67,8 @@ class Frozen(RealObject):
 
     def hash_key(self, trace: Trace) -> Hashable:
         abstract.fold(trace, hash, [self], {})  # it may hold something that has none
-        return self.value
+        key: Hashable = self.value
+        return key
 
     def truth(self, trace: Trace) -> bool | None:
         return bool(self.value)
@@ -173,7 +174,7 @@ class FrozenMethod(BoundMethod):
     __slots__ = ()
 
     def python_type(self) -> type:
-        return type(getattr(self.owner.value, self.name))
+        return type(getattr(self.owner.real(), self.name))
 
 
 # ---- declared here, as in `abstract`: other rooms have the bodies

@@ -128,10 +128,10 @@ class MadeFunction(Mutable):
         self,
         code: types.CodeType,
         namespace: dict[str, Any],
-        closure: list[Any],
-        defaults: list[Any],
-        kwdefaults: dict[str, Any],
-        annotations: Any = None,
+        closure: list[cells.Cell],
+        defaults: list[Value],
+        kwdefaults: dict[str, Value],
+        annotations: Value | None = None,
     ) -> None:
         super().__init__(None)
         self.code = code
@@ -141,8 +141,8 @@ class MadeFunction(Mutable):
         self.kwdefaults = kwdefaults
         self.annotations = annotations
         self.annotate: Any = None  # from 3.14 on: a function that computes them, instead
-        self.attrs: dict[str, Any] = {}  # what is in its __dict__
-        self.fields: dict[str, Any] = {}  # __name__ and the like, where they were set
+        self.attrs: dict[str, Value] = {}  # what is in its __dict__
+        self.fields: dict[str, Value] = {}  # __name__ and the like, where they were set
 
     def python_type(self) -> type:
         return types.FunctionType
@@ -339,7 +339,7 @@ class Method(Value):
 
     __slots__ = ("fn", "owner")
 
-    def __init__(self, fn: Any, owner: Any, source: Source | None = None) -> None:
+    def __init__(self, fn: Value, owner: Value, source: Source | None = None) -> None:
         super().__init__(source)
         self.fn = fn
         self.owner = owner

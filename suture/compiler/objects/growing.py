@@ -7,11 +7,11 @@ loaded, with their guards, when they are first read; until then additions are ke
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Iterable
 from typing import Any
 
 from suture.compiler import abstract
-from suture.compiler.core import Trace, Value
+from suture.compiler.core import Held, Trace, Value
 from suture.compiler.emitting import Emitter
 from suture.compiler.objects.constant import Constant
 from suture.compiler.objects.deque import Deque, deque_append, deque_extend
@@ -75,7 +75,7 @@ class GrowingList(_OnDemand, List):
             inner = ", ".join(emit.value(i) for i in self.added)
             emit.line(f"list.extend({name}, [{inner}])")
 
-    def made_like(self, items: list[Any]) -> Any:
+    def made_like(self, items: Iterable[Held]) -> List:
         return List(items)
 
 

@@ -181,7 +181,7 @@ class Class(RealObject):
         return _DTYPES.get(self.value, self.value)
 
     def describe(self) -> str:
-        return self.value.__qualname__
+        return str(self.value.__qualname__)
 
     def truth(self, trace: Trace) -> bool | None:
         if hasattr(type(self.value), "__bool__") or hasattr(type(self.value), "__len__"):
@@ -249,7 +249,7 @@ class Raise(Mutable):
         self.context: Any = None
         self.cause: Any = None
         self.suppress = False
-        self.attrs: dict[str, Any] = {}
+        self.attrs: dict[str, Value] = {}
         self.traceback: list[tuple[Any, Any, int]] = []  # frames it has passed, innermost first
         self.left: list[Frame] = []  # those of them that hold what somebody waits for
         self.bare = False  # made by __new__ alone, no __init__ has run

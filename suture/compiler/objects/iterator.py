@@ -33,7 +33,7 @@ class Iterator(Mutable):
 
     __slots__ = ()
 
-    def advance(self, trace: Trace) -> Any:
+    def advance(self, trace: Trace) -> Value:
         return END
 
     def remaining(self, trace: Trace) -> list[Any]:
@@ -75,14 +75,15 @@ class SequenceIterator(Iterator):
         real = self.of.kind()
         return type(reversed(real)) if self.reverse else type(iter(real))
 
-    def advance(self, trace: Trace) -> Any:
+    def advance(self, trace: Trace) -> Value:
         i = self.start - 1 - self.at if self.reverse else self.at
         if not 0 <= i < len(self.of.items):
             self.at = 1 << 60  # stays exhausted, even if the list grows
             return END
         self.touch(trace)
         self.at += 1
-        return self.of.at(trace, i)
+        item: Value = self.of.at(trace, i)
+        return item
 
     def rebuild(self, emit: Emitter) -> str:
         if self.at >= 1 << 60:
@@ -119,7 +120,7 @@ class ListIterator(Iterator):
 
     __slots__ = ("at", "cls", "items")
 
-    def __init__(self, items: list[Any], cls: type = _LIST_ITERATOR) -> None:
+    def __init__(self, items: list[Value], cls: type = _LIST_ITERATOR) -> None:
         super().__init__(None)
         self.items = items
         self.at = 0
@@ -128,7 +129,7 @@ class ListIterator(Iterator):
     def python_type(self) -> type:
         return self.cls
 
-    def advance(self, trace: Trace) -> Any:
+    def advance(self, trace: Trace) -> Value:
         if self.at >= len(self.items):
             return END
         self.touch(trace)
@@ -177,7 +178,7 @@ class IndexIterator(Iterator):
     def python_type(self) -> type:
         return type(iter(_Indexed()))
 
-    def advance(self, trace: Trace) -> Any:
+    def advance(self, trace: Trace) -> Value:
         if self.at < 0:
             return END
         try:
@@ -240,7 +241,7 @@ class DictIterator(Iterator):
         real = getattr({}, self.what)()
         return type(reversed(real)) if self.reverse else type(iter(real))
 
-    def advance(self, trace: Trace) -> Any:
+    def advance(self, trace: Trace) -> Value:
         from suture.compiler.objects.tuple_ import Tuple
 
         if self.at > len(self.keys):
@@ -265,7 +266,8 @@ class DictIterator(Iterator):
         self.touch(trace)
         self.at += 1
         if self.what == "keys":
-            return found[0]
+            key: Value = found[0]
+            return key
         value = self.of.get(trace, found[0])
         return value if self.what == "values" else Tuple([found[0], value])
 
@@ -303,7 +305,7 @@ class SetIterator(Iterator):
 
     __slots__ = ("at", "items", "of", "position", "size")
 
-    def __init__(self, of: Any, items: list[Any], size: int, position: Any = None) -> None:
+    def __init__(self, of: Any, items: list[Value], size: int, position: Any = None) -> None:
         super().__init__(None)
         self.position = position  # where it was made, if the set held other members before
         self.of = of
@@ -314,7 +316,7 @@ class SetIterator(Iterator):
     def python_type(self) -> type:
         return type(iter(set()))
 
-    def advance(self, trace: Trace) -> Any:
+    def advance(self, trace: Trace) -> Value:
         if self.at > len(self.items):
             return END
         if len(self.of.entries) != self.size:
@@ -363,7 +365,7 @@ class RangeIterator(Iterator):
     def python_type(self) -> type:
         return type(iter(self.of))
 
-    def advance(self, trace: Trace) -> Any:
+    def advance(self, trace: Trace) -> Value:
         if self.at >= range_length(self.of):
             return END
         self.touch(trace)

@@ -35,7 +35,7 @@ class List(Sequence):
         inner = ", ".join(emit.value(i) for i in self.items)
         emit.line(f"list.__setitem__({name}, slice(None), [{inner}])")
 
-    def change(self, trace: Trace) -> list[Any]:
+    def change(self, trace: Trace) -> list[Value]:
         """The items, about to change: all of them are looked at and noted as touched."""
         items = self.unpacked(trace)
         self.touch(trace)

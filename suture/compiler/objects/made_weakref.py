@@ -21,7 +21,7 @@ class MadeReference(Value):
 
     __slots__ = ("to",)
 
-    def __init__(self, to: Any) -> None:
+    def __init__(self, to: Value) -> None:
         super().__init__(None)
         self.to = to
 

@@ -34,7 +34,7 @@ def method(kind: type[Value], *names: str) -> Callable[[F], F]:
     return register
 
 
-def find_method(kind: type, name: str) -> Callable[..., Any] | None:
+def find_method(kind: type, name: str) -> Callable[..., Value] | None:
     """The method that values of class `kind` have under `name`, or None."""
     try:
         return _FOUND[kind, name]

@@ -22,9 +22,9 @@ class Partial(Mutable):
 
     def __init__(
         self,
-        fn: Any,
+        fn: Value,
         args: list[Value],
-        keywords: dict[str, Any],
+        keywords: dict[str, Value],
         source: Source | None = None,
         value: Any = None,
     ) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import types
 from collections.abc import Hashable
-from typing import Any
 
 from suture.compiler import abstract
 from suture.compiler.core import Trace, Value
@@ -23,7 +22,7 @@ class Proxy(Value):
 
     __slots__ = ("behind",)
 
-    def __init__(self, behind: Any, source: Source | None = None) -> None:
+    def __init__(self, behind: Value, source: Source | None = None) -> None:
         super().__init__(source)
         self.behind = behind
 

@@ -80,7 +80,8 @@ class Real(Iterator):
             raise Break(control_flow.UNKNOWN_ITERATOR, iterator=self.describe())
         self.touch(trace)
         self.moved += 1
-        return self.model.advance(trace)
+        element: Value = self.model.advance(trace)
+        return element
 
     def write_back(self, emit: Emitter, name: str) -> None:
         emit.line(f"{emit.constant(skip, 'skip')}({name}, {self.moved})")
@@ -91,7 +92,7 @@ class Count(Iterator):
 
     __slots__ = ("number", "step")
 
-    def __init__(self, number: Any, step: Any) -> None:
+    def __init__(self, number: Value, step: Value) -> None:
         super().__init__(None)
         self.number = number
         self.step = step

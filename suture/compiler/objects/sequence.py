@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, cast
 
 from suture._core import type_name
 from suture.breaks import Break, objects
 from suture.bytecode.language import NOT_IN_LIST, NOT_IN_TUPLE
 from suture.compiler import abstract
 from suture.compiler.abstract import declared
-from suture.compiler.core import Lazy, Mutable, Trace, Value
+from suture.compiler.core import Held, Lazy, Mutable, Trace, Value
 from suture.compiler.objects.bound_method import BoundMethod
 from suture.compiler.objects.constant import Constant
 from suture.compiler.objects.methods import find_method, method, type_of_bound
@@ -73,9 +73,9 @@ class Sequence(Container):
     __slots__ = ("changes", "items", "settled")
     kind: type = tuple
 
-    def __init__(self, items: Iterable[Any], source: Source | None = None) -> None:
+    def __init__(self, items: Iterable[Held], source: Source | None = None) -> None:
         super().__init__(source)
-        self.items: list[Any] = list(items)
+        self.items: list[Held] = list(items)
         self.settled = False  # nothing in `items` is Lazy any more
         self.changes = 0  # how often a list was about to change
 
@@ -85,7 +85,7 @@ class Sequence(Container):
     def python_type(self) -> type:
         return self.kind
 
-    def unpacked(self, trace: Trace) -> list[Any]:
+    def unpacked(self, trace: Trace) -> list[Value]:
         """All items, looked at."""
         items = self.items
         if not self.settled:
@@ -96,7 +96,7 @@ class Sequence(Container):
                 if type(item) is Lazy:
                     items[i] = abstract.realize(trace, item)
             self.settled = True
-        return items
+        return cast(list[Value], items)
 
     def is_constant(self) -> bool:
         return False
@@ -113,7 +113,7 @@ class Sequence(Container):
             item = self.items[i] = abstract.realize(trace, item)
         return item
 
-    def made_like(self, items: list[Any]) -> Any:
+    def made_like(self, items: Iterable[Held]) -> Sequence:
         return type(self)(items)
 
     def known(self, values: list[Any]) -> Any:
@@ -210,7 +210,7 @@ def sequence_add(self: Sequence, trace: Trace, other: Value) -> Value:
     other = abstract.builtin_part(trace, other)
     if not isinstance(other, Sequence) or not issubclass(other.kind, self.kind):
         return Constant(NotImplemented)
-    return self.made_like(self.items + other.unpacked(trace))
+    return self.made_like([*self.items, *other.unpacked(trace)])
 
 
 @method(Sequence, "__mul__", "__rmul__")

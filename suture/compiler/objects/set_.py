@@ -297,8 +297,11 @@ def set_pop(self: Set, trace: Trace) -> Value:
     entries = self.change(trace)
     self.history.add("pop", ())
     if self.table is not MOVED:
-        return entries.pop(self.table.pop())
-    return entries.pop(key_of(trace, self, first).hash_key(trace))
+        at = self.table.pop()
+    else:
+        at = key_of(trace, self, first).hash_key(trace)
+    member: Value = entries.pop(at)
+    return member
 
 
 @method(Set, "clear")

@@ -19,7 +19,9 @@ class Slice(Value):
 
     __slots__ = ("parts",)
 
-    def __init__(self, start: Any, stop: Any, step: Any, source: Source | None = None) -> None:
+    def __init__(
+        self, start: Value, stop: Value, step: Value, source: Source | None = None
+    ) -> None:
         super().__init__(source)
         self.parts = (start, stop, step)
 

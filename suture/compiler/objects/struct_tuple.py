@@ -23,7 +23,8 @@ class StructTuple(Object):
     def getattr(self, trace: Trace, name: str) -> Value:
         fields = getattr(self.cls, "_fields", None) or _struct_fields(self.cls)
         if name in fields:
-            return self.storage.items[fields.index(name)]
+            item: Value = self.storage.at(trace, fields.index(name))
+            return item
         return super().getattr(trace, name)
 
     def rebuild(self, emit: Emitter) -> str:

@@ -113,7 +113,7 @@ class Tensor(GraphValue):
     ) -> None:
         super().__init__(node, value, source)
         self.cls = cls
-        self.attrs: dict[str, Any] | None = None  # Python attributes set while tracing
+        self.attrs: dict[str, Value] | None = None  # Python attributes set while tracing
         self.example = example  # the real tensor, of inputs
 
     def python_type(self) -> type:
@@ -190,7 +190,8 @@ class Symbol(GraphValue):
         return symbol_truth(trace, self)
 
     def hash_key(self, trace: Trace) -> Hashable:
-        return abstract.specialise(trace, self)
+        number: Hashable = abstract.specialise(trace, self)
+        return number
 
     def getattr(self, trace: Trace, name: str) -> Value:
         kind = self.python_type()
@@ -249,6 +250,7 @@ class BaseMethod(TensorMethod):
     __slots__ = ()
 
     def call(self, trace: Trace, args: list[Value], kwargs: dict[str, Value]) -> Value:
+        assert isinstance(self.owner, Tensor)
         return base_method(trace, self.owner, self.name, args, kwargs)
 
 

@@ -14,7 +14,7 @@ from suture.compiler.objects.sequence import BuiltinMethod
 from suture.runtime.sources import Source
 from suture.torch_private import tensor_parts, thread_state
 
-Switch = tensor_parts.DisableTorchFunctionSubclass
+Switch: type = tensor_parts.DisableTorchFunctionSubclass
 
 
 class FunctionSwitch(Value):

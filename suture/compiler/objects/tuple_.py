@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
-from typing import Any
+from collections.abc import Hashable, Iterable
+from typing import Any, cast
 
 from suture.breaks import Break, objects
 from suture.compiler import abstract
-from suture.compiler.core import Lazy, Trace, Value
+from suture.compiler.core import Held, Lazy, Trace, Value
 from suture.compiler.emitting import Emitter
 from suture.compiler.objects.constant import Constant
 from suture.compiler.objects.methods import method
@@ -28,7 +28,7 @@ class Tuple(Sequence):
         return all(type(i) is not Lazy and i.is_constant() for i in self.items)
 
     def constant(self) -> Any:
-        return tuple(i.constant() for i in self.items)
+        return tuple(cast(Value, i).constant() for i in self.items)
 
     def hash_key(self, trace: Trace) -> Hashable:
         return tuple(i.hash_key(trace) for i in self.unpacked(trace))
@@ -41,7 +41,7 @@ class Tuple(Sequence):
         """Whether it is a plain tuple of the region: all of it, or once it, is itself."""
         return type(self) is Tuple and self.source is None
 
-    def made_like(self, items: list[Any]) -> Any:
+    def made_like(self, items: Iterable[Held]) -> Tuple:
         return Tuple(items)
 
     def rebuild(self, emit: Emitter) -> str:
@@ -84,7 +84,7 @@ class Size(Tuple):
     def constant(self) -> Any:
         return self.kind(super().constant())
 
-    def made_like(self, items: list[Any]) -> Any:
+    def made_like(self, items: Iterable[Held]) -> Size:
         return Size(items)
 
     def as_proxy(self) -> Any:
@@ -122,7 +122,7 @@ def size_getitem(self: Size, trace: Trace, key: Value) -> Value:
 
 @method(Size, "numel")
 def size_numel(self: Size, trace: Trace) -> Value:
-    total: Any = Constant(1)
+    total: Value = Constant(1)
     for item in self.unpacked(trace):
         total = abstract.binary(trace, "mul", total, item)
     return total

@@ -66,12 +66,12 @@ def is_same(trace: Trace, left: Any, right: Any) -> bool:
         if left.python_type() is right.python_type() is bool:  # there are only two of them
             return bool(abstract.truth(trace, left) is abstract.truth(trace, right))
         if left.python_type() is right.python_type() is int:
-            one, other = (abstract.constant_value(trace, n) for n in (left, right))
-            return bool(one == other and one in _SINGLE_INTS)
-    one = bool(left.identity() == right.identity())
-    if not one and isinstance(left, _FROM_OUTSIDE) and isinstance(right, _FROM_OUTSIDE):
+            first, second = (abstract.constant_value(trace, n) for n in (left, right))
+            return bool(first == second and first in _SINGLE_INTS)
+    same = bool(left.identity() == right.identity())
+    if not same and isinstance(left, _FROM_OUTSIDE) and isinstance(right, _FROM_OUTSIDE):
         stay_apart(trace, left, right)
-    return one
+    return same
 
 
 def asked_same(trace: Trace, left: Any, right: Any) -> bool:
@@ -95,7 +95,8 @@ def _may_be_one(trace: Trace, left: Any, right: Any) -> bool:
     """Whether two numbers that are no constants are equal, and so may be one object."""
     if left.python_type() is not right.python_type() or left.python_type() is bool:
         return False
-    return abstract.constant_value(trace, left) == abstract.constant_value(trace, right)
+    equal = abstract.constant_value(trace, left) == abstract.constant_value(trace, right)
+    return bool(equal)
 
 
 _SINGLE_INTS = range(-5, 257)  # of these CPython has one object each
@@ -129,14 +130,14 @@ def _same_opaque(trace: Trace, left: Any, right: Any) -> bool:
     if left.source is None or right.source is None:
         return False
     try:
-        one = left.real() is right.real()
+        same = left.real() is right.real()
     except LookupError:
         return False
-    if one and left.source is not right.source:
+    if same and left.source is not right.source:
         trace.guards.add(left.source, "same", right.source)
-    elif not one:
+    elif not same:
         trace.guards.add(None, "distinct", (left.source, right.source))
-    return one
+    return same
 
 
 @implements(abstract.is_fixed)

@@ -33,6 +33,7 @@ def module_attribute(trace: Trace, module: Module, name: str) -> Value:
     namespace = types.ModuleType.__getattribute__(module.value, "__dict__")
     if not isinstance(namespace, dict):  # the class says something else
         raise Break(objects.UNKNOWN_ATTRIBUTE, object=module.describe(), attribute=name)
+    value: Value | None
     changed, value = trace.effects.load_global(namespace, name)
     if not changed:
         changed, value = _in_changed_dict(trace, namespace, name)
@@ -88,6 +89,7 @@ def set_module_attribute(trace: Trace, module: Module, name: str, value: Any) ->
 
 def load_global(trace: Trace, namespace: dict[str, Any], name: str) -> Value:
     """A global variable, then a builtin."""
+    value: Value | None
     changed, value = trace.effects.load_global(namespace, name)
     if not changed:
         changed, value = _in_changed_dict(trace, namespace, name)
@@ -136,7 +138,9 @@ def move_globals(trace: Trace, namespace: dict[str, Any], held: Dict) -> None:
         _store(trace, held, key[1], trace.effects.globals.pop(key)[1])
 
 
-def _in_changed_dict(trace: Trace, namespace: dict[str, Any], name: str) -> tuple[bool, Any]:
+def _in_changed_dict(
+    trace: Trace, namespace: dict[str, Any], name: str
+) -> tuple[bool, Value | None]:
     """The same where the program has changed the namespace as a dict: globals()["x"] = 1."""
     held = _as_dict(trace, namespace)
     if held is None or not held.changed:

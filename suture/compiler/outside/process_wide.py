@@ -27,7 +27,8 @@ def environment_value(trace: Trace, name: Any, default: Default) -> Value | Defa
 
 
 def _table() -> dict[Any, Any]:
-    return os.environ._data  # type: ignore[attr-defined]
+    held: dict[Any, Any] = os.environ._data  # type: ignore[attr-defined]
+    return held
 
 
 def _key(name: str) -> Any:

@@ -16,7 +16,7 @@ from suture._core import UNBOUND
 from suture.breaks import Break, objects, tensors
 from suture.compiler import abstract
 from suture.compiler.abstract import implements
-from suture.compiler.core import Trace
+from suture.compiler.core import Held, Trace
 from suture.compiler.models import model_of
 from suture.compiler.objects import (
     Builtin,
@@ -92,13 +92,18 @@ def _described(obj: object) -> str:
 
 
 @implements(abstract.realize)
-def realize(trace: Trace, lazy: object) -> Any:
-    if type(lazy) is not Lazy:
-        return lazy
-    if lazy.value is UNBOUND:
-        trace.guards.add(lazy.source, "unbound")
+def realize(trace: Trace, held: Held) -> Value:
+    return wrap_value(trace, held.value, held.source) if type(held) is Lazy else held
+
+
+@implements(abstract.realize_local)
+def realize_local(trace: Trace, held: Held | None) -> Value | None:
+    if type(held) is not Lazy:
+        return held
+    if held.value is UNBOUND:
+        trace.guards.add(held.source, "unbound")
         return None
-    return wrap_value(trace, lazy.value, lazy.source)
+    return wrap_value(trace, held.value, held.source)
 
 
 @implements(abstract.wrap)
@@ -132,7 +137,8 @@ def _alias(trace: Trace, source: Source, found: Value, value: object) -> None:
 def wrap_cell(trace: Trace, cell: types.CellType, source: Source | None) -> Cell:
     known = trace.outside.cells.get(id(cell))
     if known is not None:
-        return known[1]
+        made: Cell = known[1]
+        return made
     source = source if source is not None else pin(trace, cell, "a cell")
     try:
         contents: Any = Lazy(cell.cell_contents, source.cell())

@@ -89,7 +89,7 @@ def _fit(operands: list[Any]) -> bool:
 
 def _is_complex(operand: Any) -> bool:
     if isinstance(operand, Array):
-        return numpy_dtype(operand.tensor.value).kind == "c"
+        return bool(numpy_dtype(operand.tensor.value).kind == "c")
     return isinstance(operand, Constant) and isinstance(operand.value, complex)
 
 

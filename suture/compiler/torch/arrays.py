@@ -217,6 +217,7 @@ def array_operator(trace: Trace, name: str, *operands: Value) -> Value | None:
     made = _array_operator(trace, name, *operands)
     numbers = [_number_behind(o) for o in operands]
     if name in _SYMBOLS and None not in numbers:
+        assert isinstance(made, Array)
         made.number = abstract.compare(trace, _SYMBOLS[name], *numbers)
     return made
 
@@ -228,7 +229,7 @@ def _scalar_operand(trace: Trace, operand: Value, name: str) -> Value:
     return number_in(trace, operand) if isinstance(operand, Array) else operand
 
 
-def _array_operator(trace: Trace, name: str, *operands: Value) -> Any:
+def _array_operator(trace: Trace, name: str, *operands: Value) -> Value:
     first = operands[0]
     changes = name.startswith("i") and name != "invert"
     if changes and isinstance(first, Array) and first.is_scalar:
@@ -316,8 +317,9 @@ def array_attribute(trace: Trace, array: Array, name: str) -> Value:
     if name == "__class__":
         return abstract.wrap(trace, array.python_type(), None)
     if name in _COMPUTED:
-        made: Any = _array_node(trace, nodes.array_attribute, [array, Constant(name)], {}, name)
-        made.is_view = not array.is_scalar
+        made = _array_node(trace, nodes.array_attribute, [array, Constant(name)], {}, name)
+        if isinstance(made, Array):
+            made.is_view = not array.is_scalar
         return made
     found = find_in_mro(array.python_type(), name)
     if found is None:
@@ -366,7 +368,7 @@ def _array_node(
     named = {k: _array_argument(trace, v, name) for k, v in kwargs.items()}
     made = abstract.call_torch(trace, target, plain, named)
     note_position(made, position)
-    return _as_arrays(made)
+    return _as_arrays(trace, made)
 
 
 def _array_argument(trace: Trace, value: Value, name: str) -> Value:
@@ -447,11 +449,11 @@ def is_number(trace: Trace, value: Value) -> bool:
     )
 
 
-def _as_arrays(result: Any) -> Any:
+def _as_arrays(trace: Trace, result: Value) -> Value:
     if isinstance(result, Tensor):
         return Array(result)
-    if type(result) in (List, Tuple):
-        return type(result)([_as_arrays(i) for i in result.items])
+    if type(result) is List or type(result) is Tuple:
+        return type(result)([_as_arrays(trace, i) for i in result.unpacked(trace)])
     return result
 
 

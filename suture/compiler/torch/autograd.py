@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import functools
 import types
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import torch
@@ -45,9 +45,9 @@ class Context(Mutable):
 
     stays_inside = True  # it means nothing outside of forward and backward
 
-    def __init__(self, needs: Any) -> None:
+    def __init__(self, needs: Value) -> None:
         super().__init__(None)
-        self.attrs: dict[str, Any] = {}
+        self.attrs: dict[str, Value] = {}
         self.saved: list[Any] = []
         self.needs = needs
         self.fixed: tuple[Any, ...] = ()  # what is marked as not differentiable
@@ -279,14 +279,14 @@ def _method(trace: Trace, cls: Class, name: str) -> Value:
 class _Trial(Value):
     """Runs methods of a Function as one body: forward with its context, and keeps what it gave."""
 
-    def __init__(self, calls_: Any) -> None:
+    def __init__(self, calls_: Callable[[list[Value]], Value]) -> None:
         super().__init__()
         self.calls = calls_
-        self.result: Any = None
+        self.result: Value | None = None
 
     def call(self, trace: Trace, args: list[Value], kwargs: dict[str, Value]) -> Value:
-        self.result = self.calls(args)
-        return self.result
+        result = self.result = self.calls(args)
+        return result
 
 
 def _has_setup(trace: Trace, cls: Class) -> bool:

@@ -17,7 +17,7 @@ from suture.breaks import Break, autograd, higher_order
 from suture.compiler import abstract
 from suture.compiler.core import Frame, Mutable, Trace, Value
 from suture.compiler.effects import Effects
-from suture.compiler.language.attributes import MISSING, instance_value
+from suture.compiler.language.attributes import instance_value
 from suture.compiler.objects import (
     Cell,
     Constant,
@@ -174,7 +174,7 @@ def _is_restored(trace: Trace, variable: Object, name: str) -> bool:
     variable.attrs = {k: v for k, v in now.items() if k != name}
     before, after = instance_value(trace, variable, name), now[name]
     variable.attrs = now
-    if before is MISSING or after is DELETED:
+    if before is None or after is DELETED:
         return False
     before, after = abstract.realize(trace, before), abstract.realize(trace, after)
     if before is after:

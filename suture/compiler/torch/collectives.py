@@ -240,7 +240,7 @@ def _begin_gathering(trace: Trace, name: str, given: dict[str, Any]) -> tuple[li
     group = _group_of(trace, name, given.get("group", Constant(None)))
     if not isinstance(sent, Tensor) or not isinstance(parts, (List, Tuple)):
         raise _refused(name)
-    targets = list(parts.unpacked(trace))
+    targets: list[Any] = list(parts.unpacked(trace))
     if len(targets) != group.value.size() or is_wrapper_class(sent.cls):
         raise _refused(name)
     for one in targets:

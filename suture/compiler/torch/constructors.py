@@ -132,7 +132,7 @@ def _stackable(trace: Trace, data: object) -> bool:
     if isinstance(data, Array):
         return True
     if isinstance(data, Tensor):
-        return data.value.dim() == 0 or data.value.numel() == 1
+        return bool(data.value.dim() == 0 or data.value.numel() == 1)
     if isinstance(data, (List, Tuple)):
         items = data.unpacked(trace)
         if any(isinstance(i, Array) and not i.is_scalar for i in items):

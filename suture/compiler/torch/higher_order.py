@@ -360,7 +360,8 @@ def _version_at_start(node: torch.fx.Node) -> int:
 def _real_function(trace: Trace, variable: Value) -> Callable[..., Any]:
     """The function behind a value, or a partial of one, as it is outside of the region."""
     try:
-        return _real_value(trace, variable)
+        function: Callable[..., Any] = _real_value(trace, variable)
+        return function
     except LookupError:
         raise Break(calls.PYTHON_FUNCTION_RUN, module="torch.utils.checkpoint",
                     qualname="checkpoint",
@@ -390,7 +391,7 @@ def _real_value(trace: Trace, variable: Any) -> Any:
 
 def _made_function(trace: Trace, variable: MadeFunction) -> Any:
     """A function like one made in the region, whose closure nothing can change."""
-    held = [abstract.realize(trace, cell.contents) for cell in variable.closure]
+    held = [abstract.realize_local(trace, cell.contents) for cell in variable.closure]
     plain = not (variable._defaults or variable.kwdefaults or variable.attrs)
     if not plain or any(isinstance(v, _CHANGEABLE) for v in held):
         raise LookupError

@@ -136,7 +136,9 @@ def truth_of_optional(trace: Trace, frame: Frame, inst: Instruction, condition: 
     return None
 
 
-def _truth_of_tensor(trace: Trace, frame: Frame, inst: Instruction, condition: Tensor) -> Any:
+def _truth_of_tensor(
+    trace: Trace, frame: Frame, inst: Instruction, condition: Tensor
+) -> bool | None:
     """The same for a condition that is a tensor: in a loop, where one of its sides is empty."""
     if (
         trace.region.whole
@@ -278,11 +280,11 @@ def _update(trace: Trace, body: OptionalBody, slot: int, none: NoRows) -> dict[A
     """The nodes that give the tensor in a slot anew, each with the one before, where there are no
     rows: a copy of what it was. Nobody else may have the tensor, or see its memory: a copy is
     another object. None if it is not so."""
-    new = body.frame.locals[slot]
+    new: Any = body.frame.locals[slot]
     held = body.locals.count(body.locals[slot]) + body.stack.count(body.locals[slot])
     if sys.getrefcount(body.locals[slot]) != held + 1:
         return None
-    old = body.locals[slot]
+    old: Any = body.locals[slot]
     if not _is_own(old) or not _is_own(new) or not is_like(old.value, new.value):
         return None
     if shows_memory(trace.graph.graph, old.node):

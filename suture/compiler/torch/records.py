@@ -16,9 +16,9 @@ def record_proxy(trace: Trace, variable: Object) -> Argument:
     """What stands for a record in the arguments of a node; None if the object is no record."""
     cls: Any = variable.cls
     if isinstance(variable.storage, Tuple) and hasattr(cls, "_fields"):
-        return tuple.__new__(
-            cls, [abstract.proxy(trace, i) for i in variable.storage.unpacked(trace)]
-        )
+        items = [abstract.proxy(trace, i) for i in variable.storage.unpacked(trace)]
+        record: Argument = tuple.__new__(cls, items)
+        return record
     params = getattr(cls, "__dataclass_params__", None)
     if variable.storage is not None or params is None or not params.frozen:
         return None

@@ -93,7 +93,7 @@ def subclass_attribute(trace: Trace, tensor: Tensor, name: str) -> Value | None:
         return None
     if not is_data_descriptor(raw if raw is not MISSING else getattr(torch.Tensor, name, None)):
         held = held_attribute(trace, tensor, name)
-        if held is not MISSING:
+        if held is not None:
             return held
     if raw is MISSING:
         return None
@@ -111,16 +111,16 @@ def subclass_attribute(trace: Trace, tensor: Tensor, name: str) -> Value | None:
     raise Break(subclasses.SUBCLASS_ATTRIBUTE, subclass=kind, attribute=name)
 
 
-def held_attribute(trace: Trace, tensor: Tensor, name: str) -> Any:
-    """What the tensor's own dict has under `name`; MISSING if nothing."""
+def held_attribute(trace: Trace, tensor: Tensor, name: str) -> Value | None:
+    """What the tensor's own dict has under `name`; None if nothing."""
     if tensor.example is None:
-        return MISSING
+        return None
     table = tensor.known_source.instance_dict()
     held = tensor.example.__dict__
     if name in held:
         return abstract.wrap(trace, held[name], table.item(name))
     trace.guards.add(table, "no_key", name)
-    return MISSING
+    return None
 
 
 @implements(abstract.set_in_class)
@@ -138,7 +138,7 @@ def set_in_class(trace: Trace, tensor: Tensor, name: str, value: Any) -> bool:
     return True
 
 
-def with_class(trace: Trace, made: object, args: list[Value], kwargs: dict[str, Value]) -> Any:
+def with_class(trace: Trace, made: Value, args: list[Value], kwargs: dict[str, Value]) -> Value:
     """The result of an operation, as the class that its arguments give it."""
     kind = _class_of([*args, *kwargs.values()])
     if kind is not None:
@@ -148,7 +148,7 @@ def with_class(trace: Trace, made: object, args: list[Value], kwargs: dict[str, 
     return made
 
 
-def as_class(trace: Trace, made: Any, kind: type, given: list[Any]) -> Value:
+def as_class(trace: Trace, made: Value, kind: type, given: list[Any]) -> Value:
     """A result as torch.Tensor's `__torch_function__` gives it back: its tensors, in tuples and
     lists too, of that class. An argument that comes back is seen anew."""
     if isinstance(made, Tensor):
@@ -161,7 +161,7 @@ def as_class(trace: Trace, made: Any, kind: type, given: list[Any]) -> Value:
         abstract.meet_subclass(trace, kind)
         made.cls = kind
         return made
-    if type(made) in (List, Tuple):
+    if type(made) is List or type(made) is Tuple:
         for i, item in enumerate(made.unpacked(trace)):
             made.items[i] = as_class(trace, item, kind, given)
     elif isinstance(made, Object) and made.storage is not None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import operator
+from collections.abc import Callable
 from typing import Any
 
 import torch
@@ -153,7 +154,7 @@ def symbol_binary(trace: Trace, name: str, left: Value, right: Value) -> Value:
     return _node(trace, getattr(operator, name), left, right)
 
 
-def _with_numbers(trace: Trace, operate: Any, left: Any, right: Any) -> Value:
+def _with_numbers(trace: Trace, operate: Callable[..., Value], left: Any, right: Any) -> Value:
     """An operation in which a truth value counts as 0 or 1, which to symbols it does not."""
     as_int = [
         Constant(int(abstract.constant_value(trace, v))) if v.python_type() is bool else v
@@ -297,9 +298,11 @@ def _makes_large(name: str, left: Any, right: Any) -> bool:
     if one is None or other is None:
         return False
     if name == "mul":
-        return abs(one * other) >= 2**62
+        return bool(abs(one * other) >= 2**62)
     bits = int(one).bit_length()
-    return bits + other > 62 if name == "lshift" else bits * other > 62 and abs(one) > 1
+    if name == "lshift":
+        return bool(bits + other > 62)
+    return bool(bits * other > 62 and abs(one) > 1)
 
 
 def _as_numbers(left: Any, right: Any) -> tuple[Any, Any]:

@@ -125,7 +125,7 @@ def _instance_attribute_of_tensor(trace: Trace, tensor: Tensor, name: str) -> Va
         trace.guards.add(tensor.source, "no_attr", name)
     if tensor.cls not in PLAIN:
         inner = wrapper_attribute(trace, tensor, name)
-        if inner is not MISSING:
+        if inner is not None:
             return inner
         getter = abstract.type_lookup(trace, tensor.cls, "__getattr__")
         if isinstance(getter, types.FunctionType):
@@ -233,7 +233,7 @@ def _pick(trace: Trace, shape: Size, args: list[Value]) -> Value:
             IndexError,
             f"Dimension out of range (expected to be in range of [{-n}, {n - 1}], but got {at})",
         )
-    return shape.items[at]
+    return shape.at(trace, at)
 
 
 def _known_method(

@@ -80,7 +80,7 @@ def refuse_tensor(trace: Trace, value: torch.Tensor, source: Source, kind: type)
 @implements(abstract.fake_input)
 def fake_input(trace: Trace, value: torch.Tensor, source: Source, dims: Any) -> torch.Tensor:
     try:
-        made: torch.Tensor = trace.graph.fake_tensor(value, source, dims)
+        made = trace.graph.fake_tensor(value, source, dims)
     except (NotImplementedError, RuntimeError, TypeError, AttributeError, AssertionError) as error:
         text = f"{type(error).__name__}: {error}"
         raise Break(tensors.FAKE_UNSUPPORTED, tensor=source.path(), error=text) from error

@@ -29,10 +29,10 @@ class Leaf:
 class NotInGraph:
     """A value that is none of the graph: a constant, a function, an object."""
 
-    variable: Any
+    variable: Value
 
 
-def flatten(trace: Trace, variable: object, leaves: list[Any]) -> Any:
+def flatten(trace: Trace, variable: Value, leaves: list[Any]) -> Any:
     """The structure of a value, as Python containers of Leaf and NotInGraph. Its graph values are
     appended to `leaves`."""
     if isinstance(variable, GraphValue):
@@ -68,8 +68,8 @@ def _carried_class(variable: Any) -> type | None:
 def build(trace: Trace, structure: Any, leaves: list[Any]) -> Value:
     """The value with this structure and these graph values."""
     if isinstance(structure, Leaf):
-        leaf = leaves[structure.index]
-        if structure.cls is not None and leaf.cls is torch.Tensor:
+        leaf: Value = leaves[structure.index]
+        if structure.cls is not None and isinstance(leaf, Tensor) and leaf.cls is torch.Tensor:
             abstract.meet_subclass(trace, structure.cls)
             leaf.cls = structure.cls
         return leaf
@@ -85,7 +85,7 @@ def build(trace: Trace, structure: Any, leaves: list[Any]) -> Value:
     return Tuple(items)
 
 
-def plain(trace: Trace, structure: object) -> Value:
+def plain(trace: Trace, structure: object) -> Any:
     """The structure with constants in place of NotInGraph values; Break if one is no constant."""
     if isinstance(structure, NotInGraph):
         variable = structure.variable

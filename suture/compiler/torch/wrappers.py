@@ -184,10 +184,10 @@ def slot_attribute(trace: Trace, tensor: Tensor, name: str) -> Value:
     return _made_attribute(trace, tensor, name, getattr(held, name))
 
 
-def wrapper_attribute(trace: Trace, tensor: Tensor, name: str) -> Any:
-    """An attribute of a wrapper that the graph makes; MISSING if it has none."""
+def wrapper_attribute(trace: Trace, tensor: Tensor, name: str) -> Value | None:
+    """An attribute of a wrapper that the graph makes; None if it has none."""
     if not is_traceable_wrapper_subclass(tensor.value) or name not in tensor.value.__dict__:
-        return MISSING
+        return None
     return _made_attribute(trace, tensor, name, tensor.value.__dict__[name])
 
 

@@ -72,7 +72,7 @@ def build_string(trace: Trace, inst: Instruction, *parts: Value) -> Value:
 
 @op("BUILD_SLICE")
 def build_slice(
-    trace: Trace, inst: Instruction, start: object, stop: object, step: object = None
+    trace: Trace, inst: Instruction, start: Value, stop: Value, step: Value | None = None
 ) -> Value:
     return Slice(start, stop, step or Constant(None))
 

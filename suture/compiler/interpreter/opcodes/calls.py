@@ -58,7 +58,9 @@ def make_function(trace: Trace, inst: Instruction, *parts: Value) -> Value:
 
 
 @op("SET_FUNCTION_ATTRIBUTE")
-def set_function_attribute(trace: Trace, inst: Instruction, value: Any, made: Any) -> Value:
+def set_function_attribute(
+    trace: Trace, inst: Instruction, value: Value, made: MadeFunction
+) -> Value:
     for name in (inst.val,) if isinstance(inst.val, str) else inst.val:
         _attribute(trace, made, name, value)
     return made

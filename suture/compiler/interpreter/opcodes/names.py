@@ -77,7 +77,7 @@ def _raise_unbound(trace: Trace, frame: Frame, inst: Instruction) -> None:
 def load_fast(trace: Trace, frame: Frame, inst: Instruction) -> None:
     value = frame.locals[inst.val]
     if type(value) is Lazy:
-        value = frame.locals[inst.val] = abstract.realize(trace, value)
+        value = frame.locals[inst.val] = abstract.realize_local(trace, value)
     if value is None:
         _raise_unbound(trace, frame, inst)
     frame.stack.append(value)
@@ -91,7 +91,7 @@ op("LOAD_FAST_CHECK", raw=True)(load_fast)
 def load_fast_and_clear(trace: Trace, frame: Frame, inst: Instruction) -> None:
     value = frame.locals[inst.val]
     if type(value) is Lazy:
-        value = abstract.realize(trace, value)
+        value = abstract.realize_local(trace, value)
     frame.stack.append(NULL if value is None else value)
     frame.locals[inst.val] = None
     frame.ip += 1
@@ -108,7 +108,7 @@ def store_fast(trace: Trace, frame: Frame, inst: Instruction) -> None:
 def delete_fast(trace: Trace, frame: Frame, inst: Instruction) -> None:
     value = frame.locals[inst.val]
     if type(value) is Lazy:
-        value = abstract.realize(trace, value)
+        value = abstract.realize_local(trace, value)
     if value is None:
         _raise_unbound(trace, frame, inst)
     frame.locals[inst.val] = None
