@@ -137,8 +137,7 @@ def _shapes(model: Any, spec: Any, old: Any, dynamic: bool | None) -> dict[str, 
     `model`; None if none of them is there."""
     model = _uncompiled(model)
     forward = model.forward if isinstance(model, torch.nn.Module) else model
-    marked = getattr(getattr(forward, "__func__", forward), "__dict__", {}).get(_MARK)
-    given = [one for one in (spec, old, marked) if one is not None]
+    given = [one for one in (spec, old, decorated_spec(forward)) if one is not None]
     if not given:
         return None
     if len(given) > 1:
@@ -150,7 +149,10 @@ def _shapes(model: Any, spec: Any, old: Any, dynamic: bool | None) -> dict[str, 
     return _torch_shapes.read(given[0], model)
 
 
-_MARK = "_dynamic_spec"  # where torch's decorator leaves what it was given
+def decorated_spec(fn: Any) -> Any:
+    """What torch 2.15's decorator `dynamic_spec` was given for a function or a method, or None. The
+    object itself is asked, and no `__getattr__` of the program."""
+    return getattr(getattr(fn, "__func__", fn), "__dict__", {}).get("_dynamic_spec")
 
 
 def _compile(model: Any, *, settings: Options) -> Any:
