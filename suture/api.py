@@ -41,6 +41,7 @@ def compile(
     disable: bool = ...,
     recompile_limit: int | None = ...,
     isolate_recompiles: bool = ...,
+    dynamic_shapes: Any = ...,
     shapes_spec: Any = ...,
 ) -> _F: ...
 
@@ -58,6 +59,7 @@ def compile(
     disable: bool = ...,
     recompile_limit: int | None = ...,
     isolate_recompiles: bool = ...,
+    dynamic_shapes: Any = ...,
     shapes_spec: Any = ...,
 ) -> Callable[[_F], _F]: ...
 
@@ -74,6 +76,7 @@ def compile(
     disable: bool = False,
     recompile_limit: int | None = None,
     isolate_recompiles: bool = False,
+    dynamic_shapes: Any = None,
     shapes_spec: Any = None,
 ) -> Any:
     """Compile a function, a method, a callable object or an nn.Module.
@@ -92,19 +95,24 @@ def compile(
     disable             give `model` back as it is, as `suture.config.disable` does
     recompile_limit     variants per point, instead of `suture.config.recompile_limit`
     isolate_recompiles  share nothing with what other calls of compile make of the same code
-    shapes_spec         which sizes and ints of the arguments are symbols (torch's ShapesSpec)
+    dynamic_shapes      which sizes and ints of the arguments are symbols (torch's ShapesSpec)
+    shapes_spec         the same, by its name of torch 2.13
     """
+    again = functools.partial(
+        compile, fullgraph=fullgraph, dynamic=dynamic, backend=backend, mode=mode,
+        options=options, name=name, disable=disable, recompile_limit=recompile_limit,
+        isolate_recompiles=isolate_recompiles, dynamic_shapes=dynamic_shapes,
+        shapes_spec=shapes_spec,
+    )  # fmt: skip
     if model is None:
-        return functools.partial(
-            compile, fullgraph=fullgraph, dynamic=dynamic, backend=backend, mode=mode,
-            options=options, name=name, disable=disable, recompile_limit=recompile_limit,
-            isolate_recompiles=isolate_recompiles, shapes_spec=shapes_spec,
-        )  # fmt: skip
+        return again
+    if isinstance(model, staticmethod):  # in a class, below the decorator
+        return staticmethod(again(model.__func__))
     _check(model, fullgraph, dynamic, recompile_limit)
     if disable or config.disable:
         return model
     made = backends.configure(backend, mode=mode, options=options, dynamic=dynamic, name=name)
-    shapes = None if shapes_spec is None else _shapes(shapes_spec, model, dynamic)
+    shapes = _shapes(model, dynamic_shapes, shapes_spec, dynamic)
     settings = Options(made, fullgraph, dynamic, recompile_limit, name, isolate_recompiles, shapes)
     return _compile(model, settings=settings)
 
@@ -124,12 +132,27 @@ def _check(model: Any, fullgraph: Any, dynamic: Any, recompile_limit: Any) -> No
         raise TypeError(f"recompile_limit is an int from 1 on or None, not {recompile_limit!r}")
 
 
-def _shapes(spec: Any, model: Any, dynamic: bool | None) -> dict[str, Any]:
+def _shapes(model: Any, spec: Any, old: Any, dynamic: bool | None) -> dict[str, Any] | None:
+    """What `dynamic_shapes`, `shapes_spec` or the decorator `dynamic_spec` says of the arguments of
+    `model`; None if none of them is there."""
+    model = _uncompiled(model)
+    forward = model.forward if isinstance(model, torch.nn.Module) else model
+    given = [one for one in (spec, old, decorated_spec(forward)) if one is not None]
+    if not given:
+        return None
+    if len(given) > 1:
+        raise ValueError("give one of dynamic_shapes, shapes_spec and @dynamic_spec")
     if dynamic is not None:
-        raise ValueError("give either dynamic or shapes_spec, not both")
+        raise ValueError("give either dynamic or dynamic_shapes, not both")
     from suture.switches import _torch_shapes
 
-    return _torch_shapes.read(spec, _uncompiled(model))
+    return _torch_shapes.read(given[0], model)
+
+
+def decorated_spec(fn: Any) -> Any:
+    """What torch 2.15's decorator `dynamic_spec` was given for a function or a method, or None. The
+    object itself is asked, and no `__getattr__` of the program."""
+    return getattr(getattr(fn, "__func__", fn), "__dict__", {}).get("_dynamic_spec")
 
 
 def _compile(model: Any, *, settings: Options) -> Any:

@@ -119,6 +119,10 @@ assume_static: Annotated[
 dynamic_sources: Annotated[
     str, Option("Sources, as guards name them, that are symbols from the first call on: a,b.")
 ] = ""
+static_sources: Annotated[
+    str,
+    Option("Sources, as guards name them, that stay constants, whatever changes: a,b."),
+] = ""
 duck_sizes: Annotated[
     bool, Option("Sizes that are equal when first seen are one symbol, and guarded to stay equal.")
 ] = True

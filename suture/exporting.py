@@ -17,7 +17,7 @@ from typing import Any
 import torch
 
 from suture import _core, config
-from suture.api import compile, compiled_of
+from suture.api import compile, compiled_of, decorated_spec
 from suture.errors import UserError
 from suture.runtime.sources import Source
 
@@ -37,11 +37,21 @@ def export(
     """
     given = dict(kwargs or {})
     owner, plain = _owner(model)
+    _refuse_spec(dynamic_shapes)
+    _refuse_spec(decorated_spec(plain))
     runner = _variant_of(plain, args, given, dynamic_shapes is not None, _State(owner))
     with _forward(owner, runner, plain):
         return torch.export.export(
             owner, tuple(args), given, dynamic_shapes=dynamic_shapes, strict=False
         )
+
+
+def _refuse_spec(shapes: Any) -> None:
+    """Raise for sizes that torch.export would know nothing of, on which a program cannot decide."""
+    for one in (shapes, *(shapes.values() if isinstance(shapes, Mapping) else ())):
+        if type(one).__module__ == "torch.fx.experimental.dynamic_spec":
+            kind = type(one).__name__
+            raise UserError(f"suture.export takes sizes as torch.export.Dim, not as a {kind}")
 
 
 def _owner(model: Any) -> tuple[Any, Any]:

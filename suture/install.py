@@ -211,7 +211,7 @@ def _dynamo_optimize_assert(original: Any) -> Any:
 
 def _compiling(backend: Any, fullgraph: bool, dynamic: bool | None, rest: dict[str, Any]) -> Any:
     """The decorator that `torch._dynamo.optimize` gives."""
-    known = ("disable", "recompile_limit", "isolate_recompiles", "shapes_spec")
+    known = ("disable", "recompile_limit", "isolate_recompiles", "dynamic_shapes", "shapes_spec")
     options = {"guard_filter_fn": rest["guard_filter_fn"]} if rest.get("guard_filter_fn") else None
     for name, value in rest.items():
         if name not in known and name != "guard_filter_fn" and value:

@@ -106,7 +106,8 @@ def configure(
 
     As torch.compile has it: `mode` and `options` exclude each other (UserError); Inductor gets
     them checked by torch; any other backend gets each as a keyword argument, if it was given.
-    `backend=None` is the process's default, which `torch` lets a program set.
+    `backend=None` is the process's default, which `torch` lets a program set. A backend with a
+    `_dynamo_backend_init` has it called here, before anything is compiled.
     """
     if mode is not None and not isinstance(mode, str):
         raise TypeError(f"mode is a string or None, not {type(mode).__name__}")
@@ -129,7 +130,11 @@ def configure(
         kwargs["mode"] = mode
     if rest:
         kwargs["options"] = rest
-    return Backend(_name_of(backend), lookup(backend), kwargs, guard_filter_fn)
+    found = lookup(backend)
+    prepare = getattr(found, "_dynamo_backend_init", None)
+    if prepare is not None:  # each time, as torch has it: a backend knows what it has done
+        prepare()
+    return Backend(_name_of(backend), found, kwargs, guard_filter_fn)
 
 
 def _name_of(backend: Any) -> str:

@@ -13,6 +13,10 @@ from .code import EXIT_FIRST
 CLASSMETHOD_ASKS = sys.version_info < (3, 13)
 
 
+# The ints of which there is one object each, however they are computed; up to 256 before 3.15.
+SINGLE_INTS = range(-5, 1025 if int("1024") is int("1024") else 257)
+
+
 class _Counted:
     """Iterable; notices that its length is asked for."""
 

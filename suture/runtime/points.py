@@ -91,7 +91,7 @@ class Options:
     recompile_limit: int | None = None
     name: str | None = None
     isolate: bool = False
-    shapes: dict[str, Any] | None = None  # what `shapes_spec` says of the arguments, by path
+    shapes: dict[str, Any] | None = None  # what `dynamic_shapes` says of the arguments, by path
 
     def key(self) -> tuple[Any, ...] | None:
         """What two calls of `compile` must have in common to share what they compile."""

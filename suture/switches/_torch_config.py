@@ -44,6 +44,7 @@ HONOURED: dict[tuple[str, str], tuple[str, Callable[[Any], Any]]] = {
     ("torch._dynamo.config", "suppress_errors"): ("raise_backend_errors", operator.not_),
     ("torch._dynamo.config", "verify_correctness"): ("verify", bool),
     ("torch.compiler.config", "dynamic_sources"): ("dynamic_sources", str),
+    ("torch.compiler.config", "static_sources"): ("static_sources", str),
     ("torch.fx.experimental._config", "use_duck_shape"): ("duck_sizes", bool),
 }
 
@@ -139,10 +140,14 @@ INSTEAD: dict[str, str] = {
     "unbacked_sources": "use suture.mark_unbacked",
 }  # fmt: skip
 
-# Set by torch itself, or about torch alone: no wish of the program's.
+# Set by torch itself, or about torch alone: no wish of the program's. Process groups in graphs are
+# given as `compile_on_one_rank` has it (torch_private.distributed_parts).
 _INNER = frozenset(
-    {"_shapes_spec", "_save_config_ignore", "pt2_compile_id_prefix", "_custom_ops_profile"}
-)
+    [
+        "_shapes_spec", "_dynamic_shapes_spec", "_save_config_ignore", "pt2_compile_id_prefix",
+        "_custom_ops_profile", "compile_on_one_rank",
+    ]
+)  # fmt: skip
 
 
 def options() -> dict[str, Any]:

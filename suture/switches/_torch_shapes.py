@@ -1,5 +1,5 @@
-"""`torch.compile(shapes_spec=...)`: which sizes and ints change, said for each argument. Run on
-torch 2.13, the first with this argument.
+"""`torch.compile(dynamic_shapes=...)`: which sizes and ints change, said for each argument. Run on
+torch 2.13, the first with this argument (named `shapes_spec` there), and on 2.15.
 
 A ShapeVar makes a size a symbol with its range, as `mark_dynamic` does, an IntVar an int;
 everything else is a constant. What cannot be said by a mark is refused: sizes derived from others,
@@ -36,7 +36,7 @@ def read(spec: Any, model: Any) -> dict[str, Marks | None]:
     found: dict[str, Marks | None] = {}
     for name, value in params._named_args.items():
         if name not in names:
-            raise UserError(f"shapes_spec names {name!r}, which is no parameter: {names}")
+            raise UserError(f"dynamic_shapes names {name!r}, which is no parameter: {names}")
         mark = _mark(name, value, theirs)
         paths = [f"L[{name!r}]"]
         if is_module:  # its call hands on what it gets
@@ -69,4 +69,4 @@ def _mark(name: str, value: Any, theirs: Any) -> Marks | None:
 
 
 def _refused(what: str, instead: str) -> UserError:
-    return UserError(f"shapes_spec: suture does not take {what}; {instead}")
+    return UserError(f"dynamic_shapes: suture does not take {what}; {instead}")

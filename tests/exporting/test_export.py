@@ -46,6 +46,26 @@ def test_dynamic_shapes():
     assert result["rows"] == 7
 
 
+def test_a_spec_of_sizes_is_refused_as_argument_and_as_decorator():
+    words = pytest.importorskip("torch.fx.experimental.dynamic_spec")
+    spec = {"x": words.TensorSpec([words.ShapeVar("b")])}
+
+    def fn(x):
+        return x + 1
+
+    x = torch.randn(3)
+    for shapes in (spec, words.ShapesSpec(spec)):
+        with pytest.raises(suture.exc.UserError, match=r"torch\.export\.Dim"):
+            suture.export(fn, (x,), dynamic_shapes=shapes)
+    fn._dynamic_spec = words.ShapesSpec(spec)  # as torch 2.15's decorator leaves it
+    with pytest.raises(suture.exc.UserError, match=r"torch\.export\.Dim"):
+        suture.export(fn, (x,))
+    del fn._dynamic_spec
+    rows = torch.export.Dim("rows")
+    program = suture.export(fn, (x,), dynamic_shapes={"x": {0: rows}})
+    assert program.module()(torch.randn(5)).shape == (5,)
+
+
 def test_a_decision_on_a_size_is_not_lost():
     def branching(x):
         return x + 1 if x.shape[0] > 5 else x - 1

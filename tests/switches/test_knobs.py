@@ -140,6 +140,24 @@ def test_dynamic_sources_name_tensors_and_single_sizes():
         assert symbols(graphs) == found
 
 
+def test_static_sources_stay_constants_and_win():
+    knobs_of_compiler = torch.compiler.config
+    if not hasattr(knobs_of_compiler, "static_sources"):  # torch 2.15 has it first
+        knobs_of_compiler = suture.config
+    for static, dynamic, found in (
+        ("L['x'], L['k']", "", (0, 3)),
+        ("L['x']:0, L['k']", "", (0, 3)),
+        ("L['x']:1", "L['x'], L['k']", (2, 1)),
+        ("L.'[a-k]'.", "L['x'], L['k']", (2, 3)),
+    ):
+        fn, graphs = compiled(lambda x, k: x * k)
+        with knobs_of_compiler.patch(static_sources=static):
+            with torch.compiler.config.patch(dynamic_sources=dynamic):
+                for n in (3, 5, 7):
+                    assert fn(torch.ones(n, 2), n).shape == (n, 2)
+        assert (symbols(graphs), len(graphs)) == found
+
+
 def test_a_knob_without_a_counterpart_is_named_once(caplog):
     _torch_config._told.clear()
     fn, _ = compiled(lambda x, word: x + len(word))

@@ -165,10 +165,38 @@ def _():
     assert len(graphs) == 2
 
 
-@row("`shapes_spec=`")
+@row("`dynamic_shapes=`, before torch 2.15 `shapes_spec=`")
 def _():
-    shapes.test_shapes_spec_makes_sizes_and_ints_symbols_and_the_rest_constant()
+    shapes.test_a_spec_makes_sizes_and_ints_symbols_and_the_rest_constant()
     shapes.test_what_cannot_be_done_is_refused()
+
+
+CHECKS["`@dynamic_spec(...)` of torch 2.15"] = (
+    shapes.test_a_spec_that_a_decorator_gives_counts_as_the_argument
+)
+
+
+@row("a `staticmethod` below `@torch.compile`")
+def _():
+    class Thing:
+        @torch.compile(backend="eager")
+        @staticmethod
+        def fn(x):
+            return x + 1
+
+    assert Thing.fn(X).equal(X + 1) and Thing().fn(X).equal(X + 1)
+    assert type(vars(Thing)["fn"]) is staticmethod
+
+
+@row("`backend._dynamo_backend_init`")
+def _():
+    graphs, prepared = Graphs(), []
+    graphs._dynamo_backend_init = lambda: prepared.append(len(graphs))
+    fn = torch.compile(lambda x: x + 1, backend=graphs)
+    assert prepared == [0]
+    fn(X)
+    torch.compile(lambda x: x + 2, backend=graphs)
+    assert prepared == [0, 1] and len(graphs) == 1
 
 
 CHECKS["`torch.compile(m).forward(x)`"] = handles.test_forward_of_a_compiled_module_compiles
@@ -367,6 +395,9 @@ def _():
 
 CHECKS["`torch.compiler.config.dynamic_sources`"] = (
     knob_tests.test_dynamic_sources_name_tensors_and_single_sizes
+)
+CHECKS["`torch.compiler.config.static_sources`"] = (
+    knob_tests.test_static_sources_stay_constants_and_win
 )
 
 

@@ -1,4 +1,4 @@
-"""Marks that the program breaks, and `shapes_spec`."""
+"""Marks that the program breaks, and `dynamic_shapes`, which torch 2.13 calls `shapes_spec`."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from tests.harness import Graphs
 
 
 def words_of_specs():
-    """torch's module for `shapes_spec`; torch 2.11 has none, which skips the test that asks."""
+    """torch's module for `dynamic_shapes`; torch 2.11 has none, which skips the test that asks."""
     return pytest.importorskip("torch.fx.experimental.dynamic_spec")
 
 
@@ -24,10 +24,10 @@ def test_a_broken_mark_is_torchs_error():
 
 def compiled(fn, spec, **kwargs):
     graphs = Graphs()
-    return torch.compile(fn, backend=graphs, shapes_spec=spec, **kwargs), graphs
+    return torch.compile(fn, backend=graphs, dynamic_shapes=spec, **kwargs), graphs
 
 
-def test_shapes_spec_makes_sizes_and_ints_symbols_and_the_rest_constant():
+def test_a_spec_makes_sizes_and_ints_symbols_and_the_rest_constant():
     dynamic_spec = words_of_specs()
     spec = {"x": dynamic_spec.TensorSpec([dynamic_spec.ShapeVar("b"), None])}
     spec["n"] = dynamic_spec.IntVar("n")
@@ -40,7 +40,7 @@ def test_shapes_spec_makes_sizes_and_ints_symbols_and_the_rest_constant():
     assert len(graphs) == 5
 
 
-def test_shapes_spec_of_a_module_is_about_forward():
+def test_a_spec_of_a_module_is_about_forward():
     dynamic_spec = words_of_specs()
 
     class Net(torch.nn.Module):
@@ -74,6 +74,51 @@ def test_what_cannot_be_done_is_refused():
         ({"z": tensor}, "no parameter"),
     ):
         with pytest.raises(torch._dynamo.exc.UserError, match=what):
-            torch.compile(lambda x: x, shapes_spec=spec)
+            torch.compile(lambda x: x, dynamic_shapes=spec)
     with pytest.raises(ValueError, match="not both"):
-        torch.compile(lambda x: x, dynamic=True, shapes_spec={"x": tensor})
+        torch.compile(lambda x: x, dynamic=True, dynamic_shapes={"x": tensor})
+
+
+@pytest.mark.parametrize("name", ["dynamic_shapes", "shapes_spec"])
+def test_a_spec_is_taken_under_both_names_of_the_argument(name):
+    dynamic_spec = words_of_specs()
+    spec = {"x": dynamic_spec.TensorSpec([dynamic_spec.ShapeVar("b")])}
+    graphs = Graphs()
+    fn = torch.compile(lambda x: x + 1, backend=graphs, **{name: spec})
+    through_dynamo = torch._dynamo.optimize(graphs, **{name: spec})(lambda x: x + 2)
+    for size in (3, 5):
+        assert fn(torch.ones(size)).shape == through_dynamo(torch.ones(size)).shape == (size,)
+    assert len(graphs) == 2
+
+
+def marked(spec):
+    """torch's decorator `dynamic_spec`; before torch 2.15 the mark that it leaves."""
+    dynamic_spec = words_of_specs()
+
+    def mark(fn):
+        fn._dynamic_spec = dynamic_spec.ShapesSpec(spec)
+        return fn
+
+    return getattr(dynamic_spec, "dynamic_spec", lambda spec: mark)(spec)
+
+
+def test_a_spec_that_a_decorator_gives_counts_as_the_argument():
+    dynamic_spec = words_of_specs()
+    spec = {"x": dynamic_spec.TensorSpec([dynamic_spec.ShapeVar("b")])}
+
+    class Net(torch.nn.Module):
+        @marked(spec)
+        def forward(self, x):
+            return x + 1
+
+    function = marked(spec)(lambda x: x * 2)
+    for model in (function, Net(), Net().forward):
+        graphs = Graphs()
+        fn = torch.compile(model, backend=graphs)
+        for size in (3, 5):
+            assert fn(torch.ones(size)).shape == (size,)
+        assert len(graphs) == 1
+        with pytest.raises(ValueError, match="one of"):
+            torch.compile(model, dynamic_shapes=spec)
+        with pytest.raises(ValueError, match="not both"):
+            torch.compile(model, dynamic=True)

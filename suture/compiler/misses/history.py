@@ -6,7 +6,6 @@ makes the source dynamic for good.
 
 from __future__ import annotations
 
-import re
 import weakref
 from typing import Any
 
@@ -14,6 +13,7 @@ import torch
 
 from suture import config
 from suture.bytecode import decode, iterator_slots
+from suture.compiler.misses.named_sources import named, named_sizes
 from suture.compiler.plan import Plan
 from suture.runtime.branches import Position
 from suture.runtime.chain import Chain, slot_names
@@ -63,17 +63,16 @@ class History:
         self._received: dict[str, frozenset[int]] = {}  # sizes that are symbols in another region
         self._schedules: dict[str, set[Any]] = {}  # steps at which regions had schedules in them
         self._forms: dict[str, set[Any]] = {}
-        self._spec: dict[
-            str, Any
-        ] = {}  # what `shapes_spec` says, by path; None: an int that changes
+        # What `dynamic_shapes` says, by path; None: an int that changes.
+        self._spec: dict[str, Any] = {}
 
     def follow(self, spec: dict[str, Any]) -> None:
-        """What changes is what `shapes_spec` says, by path, and nothing else."""
+        """What changes is what `dynamic_shapes` says, by path, and nothing else."""
         self._spec = spec
         self._plan = self._plan.having(dynamic=False)
 
     def said(self, path: str, marks: Any) -> Any:
-        """The marks that count for the tensor at `path`: those of `shapes_spec`, else its own."""
+        """The marks that count for the tensor at `path`: of `dynamic_shapes`, else its own."""
         return self._spec.get(path) or marks
 
     # ---- the plan
@@ -160,7 +159,11 @@ class History:
             return False
         if config.specialize_float if type(value) is float else config.specialize_int:
             return False
-        if _listed(path) or path in self._spec:
+        if path in self._spec:
+            return True
+        if named(config.static_sources, path):
+            return False
+        if named(config.dynamic_sources, path):
             return True
         if plan.dynamic is False:
             return False
@@ -193,11 +196,15 @@ class History:
 
     def dynamic_sizes(self, plan: Plan, path: str, value: torch.Tensor) -> set[int]:
         """Which sizes of the tensor at `path` are to be symbols, marks aside."""
+        static = named_sizes(config.static_sources, path, value.dim())
+        return self._moving_sizes(plan, path, value) - static
+
+    def _moving_sizes(self, plan: Plan, path: str, value: torch.Tensor) -> set[int]:
         shape = tuple(value.shape)
         every = set(range(len(shape)))
-        listed = _listed_sizes(path)
-        if listed is None or listed:
-            return every if listed is None else listed & every
+        listed = named_sizes(config.dynamic_sources, path, len(shape))
+        if listed:
+            return listed
         if plan.dynamic is False or isinstance(value, torch.nn.Parameter):
             return set()
         if plan.dynamic or not config.assume_static:
@@ -355,38 +362,8 @@ def _automatic(plan: Plan) -> bool:
     return plan.dynamic is None and config.automatic_dynamic and config.assume_static
 
 
-def _listed(path: str) -> bool:
-    """Whether config.dynamic_sources names the source, as text or as a regular expression."""
-    if not config.dynamic_sources:
-        return False
-    return any(
-        path == entry or _matches(entry, path)
-        for entry in map(str.strip, config.dynamic_sources.split(","))
-        if entry
-    )
-
-
-def _listed_sizes(path: str) -> set[int] | None:
-    """Which sizes of the tensor at `path` the option names: `L['x']:0` is one; None: all."""
-    if _listed(path):
-        return None
-    entries = [e.strip().rpartition(":") for e in config.dynamic_sources.split(",") if ":" in e]
-    return {
-        int(dim)
-        for name, _, dim in entries
-        if dim.isdigit() and (name == path or _matches(name, path))
-    }
-
-
 def _order(strides: tuple[int, ...]) -> list[int]:
     return sorted(range(len(strides)), key=lambda i: -strides[i])
-
-
-def _matches(pattern: str, path: str) -> bool:
-    try:
-        return re.fullmatch(pattern, path) is not None
-    except re.error:
-        return False
 
 
 class _Id:

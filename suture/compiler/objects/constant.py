@@ -8,6 +8,7 @@ from typing import Any
 
 from suture import _core
 from suture.breaks import Break, objects, readable
+from suture.bytecode.language import SINGLE_INTS
 from suture.compiler import abstract
 from suture.compiler.abstract import declared
 from suture.compiler.core import Trace, Value
@@ -158,7 +159,7 @@ _SINGLETONS = frozenset({bool, type(None), type(Ellipsis), type(NotImplemented)}
 def _shared(value: Any) -> bool:
     """Values of which CPython keeps one object only."""
     if type(value) is int:
-        return -5 <= value <= 256
+        return value in SINGLE_INTS
     return type(value) in (str, bytes, tuple) and len(value) <= (type(value) is not tuple)
 
 

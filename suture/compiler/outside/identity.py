@@ -16,6 +16,7 @@ from typing import Any
 import torch
 
 from suture.breaks import Break, objects
+from suture.bytecode.language import SINGLE_INTS
 from suture.compiler import abstract
 from suture.compiler.abstract import implements
 from suture.compiler.core import Trace, Value
@@ -67,7 +68,7 @@ def is_same(trace: Trace, left: Any, right: Any) -> bool:
             return bool(abstract.truth(trace, left) is abstract.truth(trace, right))
         if left.python_type() is right.python_type() is int:
             first, second = (abstract.constant_value(trace, n) for n in (left, right))
-            return bool(first == second and first in _SINGLE_INTS)
+            return bool(first == second and first in SINGLE_INTS)
     same = bool(left.identity() == right.identity())
     if not same and isinstance(left, _FROM_OUTSIDE) and isinstance(right, _FROM_OUTSIDE):
         stay_apart(trace, left, right)
@@ -99,7 +100,6 @@ def _may_be_one(trace: Trace, left: Any, right: Any) -> bool:
     return bool(equal)
 
 
-_SINGLE_INTS = range(-5, 257)  # of these CPython has one object each
 # Values of which a guard may hold less than which object it is.
 _FROM_OUTSIDE = (
     Mutable, Function, Tensor, Array, Slice, DictView, Proxy, BoundMethod, ConstantMethod

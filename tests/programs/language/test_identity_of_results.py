@@ -7,6 +7,7 @@ import inspect
 import sys
 import weakref
 
+import pytest
 import torch
 
 from tests.harness import check
@@ -20,6 +21,15 @@ def test_equal_results_of_two_operations_are_two_numbers():
         return x + 1, (a + b) is (b + a), (a * b) is (a * b), int.__add__(a, b) is (a + b)
 
     compilations(fn, *[(X, *pair) for pair in ((1000, 2000), (1000, 3000), (5, 6), (400, 1))])
+
+
+@pytest.mark.parametrize("number", [-6, -5, 256, 257, 1024, 1025])
+def test_numbers_of_which_python_has_one_object_are_one(number):
+    def fn(x, a, b):
+        made = int("7") + number - 7  # known while tracing
+        return x + 1, (a + b) is (b + a), made is a + b, int(str(number)) is int(str(number))
+
+    compilations(fn, *[(X, n, number - n) for n in (3, 4, 5)])
 
 
 def test_plus_gives_the_number_itself():
