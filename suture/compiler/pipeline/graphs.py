@@ -20,6 +20,7 @@ from suture.compiler.graph import (
     put_asserts,
     sizes_from_zero,
 )
+from suture.compiler.graph.aliased_inputs import writes_what_inputs_share
 from suture.compiler.graph.collectives import may_be_in_parts
 from suture.compiler.graph.fake_failures import unlogged_failures
 from suture.compiler.graph.hooked import hooks_one_of_several
@@ -157,6 +158,7 @@ def _runs_uncompiled(
         plan.uncompiled
         or writes_part_of_shared(capture.graph)
         or writes_overlapping(capture.graph)
+        or (miss.unit.options.backend.is_inductor() and writes_what_inputs_share(capture.graph))
         or hooks_one_of_several(capture.reason, module)
         or _gains_nothing(miss, capture)
     )
