@@ -71,7 +71,9 @@ def test_scalars_in_it_decide_the_dtype_of_an_array(kind):
 
 
 def test_scalars_of_an_array_that_python_goes_through():
-    check(lambda a: np.array([v * 2 for v in a.flat]), np.ones(3, np.float32), graphs=2, breaks=None)
+    check(
+        lambda a: np.array([v * 2 for v in a.flat]), np.ones(3, np.float32), graphs=2, breaks=None
+    )
 
 
 def test_arrays_in_it_are_joined():
