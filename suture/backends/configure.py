@@ -50,6 +50,11 @@ class Backend:
         """Whether what it makes of a graph can be written to a cache."""
         return self.is_eager() or self.compiler is aot_eager or self.is_inductor()
 
+    def is_done_with_tensors(self) -> bool:
+        """Whether it never asks later, for what it was given, which fake tensor stands for which
+        real one. Backends of others may keep a graph and compile it again."""
+        return self.can_be_kept()
+
     def optimizes(self) -> bool:
         """Whether it makes other code of a graph than its operations."""
         return self.name not in _RUN_PLAINLY

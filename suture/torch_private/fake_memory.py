@@ -29,6 +29,17 @@ def remember(mode: Any, tensor: Any, fake: Any) -> None:
     converter.storage_memo[storage] = fake.untyped_storage()
 
 
+def forget(mode: Any) -> None:
+    """Drop what the mode knows real tensors by: weak references, with which torch exchanges the
+    contents of no tensor (`torch.utils.swap_tensors`, which `Module.to` uses)."""
+    converter = getattr(getattr(mode, "fake_tensor_converter", None), "meta_converter", None)
+    describer = getattr(converter, "describer", None)
+    for name in ("lookup_tensor", "lookup_storage"):
+        known = getattr(describer, name, None)
+        if known is not None:
+            known.clear()
+
+
 def can_remember(mode: Any) -> bool:
     """Whether this torch has what `remember` writes to."""
     converter = getattr(getattr(mode, "fake_tensor_converter", None), "meta_converter", None)

@@ -7,6 +7,7 @@ import weakref
 
 import pytest
 import torch
+from torch.testing._internal.two_tensor import TwoTensor
 
 import suture
 
@@ -132,3 +133,22 @@ def test_input_is_freed_after_an_operation_that_fails():
     compiled(x)
     del x
     assert ref() is None
+
+
+@pytest.mark.parametrize("backend", ["eager", "aot_eager"])
+@pytest.mark.parametrize("kind", ["plain", "subclass"])
+def test_compiled_parameters_can_be_exchanged(backend, kind):
+    """torch exchanges the contents of no tensor that has a weak reference."""
+    layer = torch.nn.Linear(2, 2)
+    if kind == "subclass":
+        layer.weight = torch.nn.Parameter(TwoTensor(layer.weight.detach(), layer.weight.detach()))
+    compiled = suture.compile(layer, backend=backend)
+    compiled(torch.ones(1, 2))
+    assert not weakref.getweakrefs(layer.weight) + weakref.getweakrefs(layer.bias)
+    before = torch.__future__.get_swap_module_params_on_conversion()
+    torch.__future__.set_swap_module_params_on_conversion(True)
+    try:
+        layer.to(torch.float64)
+    finally:
+        torch.__future__.set_swap_module_params_on_conversion(before)
+    assert compiled(torch.ones(1, 2, dtype=torch.float64)).dtype == torch.float64

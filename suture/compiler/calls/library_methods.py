@@ -34,6 +34,7 @@ from suture.compiler.objects import (
     Tuple,
     Volatile,
 )
+from suture.compiler.objects.lookup import find_in_mro
 from suture.compiler.objects.methods import run_method
 from suture.compiler.objects.ordered_dict import OrderedDict
 from suture.compiler.outside.identity import is_same
@@ -142,8 +143,12 @@ def _field_get(trace: Trace, args: list[Value], kwargs: dict[str, Value]) -> Val
     if obj.is_constant() and obj.constant() is None:
         return field
     if isinstance(field, Builtin):
+        name = field.value.__name__
+        if isinstance(obj, Class) and find_in_mro(type(obj.value), name) is not field.value:
+            # the class of the class says something else by that name
+            raise Break(calls.C_FUNCTION, function=f"type.__dict__[{name!r}].__get__")
         if abstract.is_tensor(trace, obj) or isinstance(obj, Class):
-            return tail_getattr(trace, obj, field.value.__name__)
+            return tail_getattr(trace, obj, name)
         return abstract.bind(trace, field.value, obj, obj.python_type(), field.value.__name__)
     raw = field.real()
     return abstract.bind(trace, raw, obj, obj.python_type(), getattr(raw.fget, "__name__", "?"))

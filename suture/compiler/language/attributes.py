@@ -157,7 +157,7 @@ def class_attribute(trace: Trace, cls: Class, name: str) -> Value:
 def class_source(trace: Trace, cls: type, name: str, raw: object = MISSING) -> Any:
     """Where a class attribute is read; `raw` may come above the first of its name."""
     if raw is not MISSING:
-        cls = next((b for b in cls.__mro__ if b.__dict__.get(name, MISSING) is raw), cls)
+        cls = holder_of(cls, name, raw) or cls
     return abstract.pinned(trace, cls).child("mro_attr", name)
 
 

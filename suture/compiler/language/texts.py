@@ -9,7 +9,8 @@ import torch
 from suture.breaks import Break, builtin_calls
 from suture.compiler import abstract
 from suture.compiler.core import Trace, Value
-from suture.compiler.objects import Constant, Dict, List, Object, Set, Size, Tuple, set_
+from suture.compiler.objects import Constant, Dict, Object, Set, Size, set_
+from suture.compiler.objects.sequence import is_list_or_tuple
 from suture.compiler.objects.text import Text, field, joined
 
 _BRACKETS: dict[type, tuple[str, str]] = {
@@ -23,7 +24,7 @@ _PLAIN_REPR = (list.__repr__, tuple.__repr__, dict.__repr__)
 
 def container_text(trace: Trace, value: Any) -> Value | None:
     """repr() of a list, a tuple, a dict or a size; None if it is none of these."""
-    if type(value) not in (List, Tuple, Dict, Size) and not isinstance(value, (List, Dict)):
+    if type(value) is not Size and not isinstance(value, Dict) and not is_list_or_tuple(value):
         return None
     kind = value.python_type()
     if kind not in _BRACKETS:

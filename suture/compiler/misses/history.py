@@ -316,10 +316,7 @@ class History:
         """Whether the object at `path` has been one and the same so far."""
         known = self._objects.get(path)
         if known is None:
-            try:
-                self._objects[path] = weakref.ref(value)
-            except TypeError:
-                self._objects[path] = _Id(value)
+            self._objects[path] = _identity_of(value)
             return True
         if known is _MANY:
             return False
@@ -366,8 +363,20 @@ def _order(strides: tuple[int, ...]) -> list[int]:
     return sorted(range(len(strides)), key=lambda i: -strides[i])
 
 
+def _identity_of(value: Any) -> Any:
+    """What tells an object from others and does not keep it alive. torch exchanges the contents of
+    no tensor that has a weak reference, and `Module.to` does that to those of subclasses."""
+    if isinstance(value, torch.Tensor):
+        return _Id(value)
+    try:
+        return weakref.ref(value)
+    except TypeError:
+        return _Id(value)
+
+
 class _Id:
-    """Stands for an object that takes no weak reference; never keeps it alive."""
+    """Stands for an object that takes no weak reference, or should have none; never keeps it
+    alive, so that another object may later be taken for it."""
 
     __slots__ = ("of",)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gc
 import types
-from typing import Any
+from typing import Any, cast
 
 from suture.compiler.objects import DELETED
 
@@ -74,9 +74,14 @@ def find_in_mro(cls: type, name: str) -> Any:
     return MISSING
 
 
-def holder_of(cls: type, name: str) -> type | None:
-    """The class of the order of inheritance that defines `name`."""
-    return next((base for base in _MRO(cls) or () if name in _CONTENTS(base)), None)
+def holder_of(cls: type, name: str, raw: object = MISSING) -> type | None:
+    """The class of the order of inheritance that defines `name`, or the first one that defines it
+    as `raw`."""
+    for base in _MRO(cls) or ():
+        held = _CONTENTS(base).get(name, MISSING)
+        if held is not MISSING and (raw is MISSING or held is raw):
+            return cast(type, base)
+    return None
 
 
 def dict_of(value: Any) -> dict[Any, Any] | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any, cast
+from typing import Any, TypeGuard, cast
 
 from suture._core import type_name
 from suture.breaks import Break, objects
@@ -121,6 +121,11 @@ class Sequence(Container):
         return self.kind(values)
 
     # ---- methods of the real type
+
+
+def is_list_or_tuple(value: object) -> TypeGuard[Sequence]:
+    """Whether a value is a list or a tuple, made here or from outside, and nothing derived."""
+    return isinstance(value, Sequence) and value.python_type() in (list, tuple)
 
 
 @method(Sequence, "__len__")

@@ -32,6 +32,7 @@ from suture.compiler.misses.layers import may_take_views_outside, with_shared_la
 from suture.compiler.pipeline.miss import Miss, log_repro
 from suture.compiler.plan import Plan, Retry
 from suture.runtime import torch_state
+from suture.torch_private import fake_memory
 
 _log = logging.getLogger("suture.compiler.pipeline")
 _SMALL = 24  # operations of a graph
@@ -44,6 +45,14 @@ _BACKEND_HINT = (
 def install_graph(miss: Miss, plan: Plan, capture: Capture, emitted: Emitted) -> Retry | None:
     """Hand the graph to the backend, and let the variant call what it returns. Gives the next plan
     if the backend failed on the graph."""
+    retry = _install(miss, plan, capture, emitted)
+    backend = miss.unit.options.backend
+    if backend.is_done_with_tensors() and not may_compile_in_background(backend, capture):
+        fake_memory.forget(capture.graph.fake)
+    return retry
+
+
+def _install(miss: Miss, plan: Plan, capture: Capture, emitted: Emitted) -> Retry | None:
     module, backend = emitted.module, miss.unit.options.backend
     if module is None:
         return None

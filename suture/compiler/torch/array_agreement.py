@@ -15,6 +15,7 @@ from typing import Any
 from suture.compiler.core import Value
 from suture.compiler.objects import Constant, List, Symbol, Tuple
 from suture.compiler.objects.array import Array, numpy_dtype
+from suture.compiler.objects.sequence import is_list_or_tuple
 
 with contextlib.suppress(ImportError):  # torch works without it; nothing here is called then
     import numpy
@@ -119,7 +120,7 @@ def _is_exact(operand: Any) -> bool:
     """Whether the sample of an operand has its shape, and is it where it is a number."""
     if isinstance(operand, Array):
         return all(type(n) is int and n <= _MOST for n in operand.tensor.value.shape)
-    if type(operand) in (List, Tuple):
+    if is_list_or_tuple(operand):
         return all(map(_is_exact, operand.items))
     return not isinstance(operand, Symbol)
 
@@ -136,8 +137,8 @@ def sample(operand: Any) -> Any:
         return operand.python_type()(1)
     if isinstance(operand, Constant):
         return operand.value
-    if type(operand) in (List, Tuple):
-        return (list if type(operand) is List else tuple)(map(sample, operand.items))
+    if is_list_or_tuple(operand):
+        return operand.kind(map(sample, operand.items))
     try:
         real = operand.real()
     except (LookupError, AttributeError):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import torch
@@ -11,8 +11,9 @@ from suture.breaks import Break, calls
 from suture.compiler import abstract
 from suture.compiler.core import Trace, Value
 from suture.compiler.models import handles
-from suture.compiler.objects import List, Tensor, Tuple
+from suture.compiler.objects import Constant, Tensor
 from suture.compiler.objects.array import Array
+from suture.compiler.objects.sequence import is_list_or_tuple
 from suture.compiler.objects.tensor import known_tensor
 
 
@@ -41,7 +42,7 @@ def _from_numpy(
 
 def with_arrays(trace: Trace, value: Value) -> Value:
     """A list with arrays in place of its tensors: NumPy asks each for its array."""
-    if type(value) not in (List, Tuple):
+    if not is_list_or_tuple(value):
         return value
     items = [
         abstract.tensor_method(trace, i, "numpy", [], {})
@@ -49,13 +50,31 @@ def with_arrays(trace: Trace, value: Value) -> Value:
         else with_arrays(trace, i)
         for i in abstract.unpack(trace, value)
     ]
-    return List(items) if type(value) is List else Tuple(items)
+    return value.made_like(items)
 
 
 def is_scalar_alone(args: list[Value]) -> bool:
     """Whether there is one argument, a scalar of NumPy that the graph computes."""
     found = args[0] if len(args) == 1 else None
     return isinstance(found, Array) and found.is_scalar and found.number is None
+
+
+def holds_scalar(trace: Trace, values: Sequence[Value]) -> bool:
+    """Whether a known scalar of NumPy is in one of these lists and tuples, at any depth."""
+    return any(
+        is_list_or_tuple(value)
+        and (
+            any(map(_is_scalar, value.unpacked(trace)))
+            or holds_scalar(trace, value.unpacked(trace))
+        )
+        for value in values
+    )
+
+
+def _is_scalar(value: Value) -> bool:
+    import numpy
+
+    return isinstance(value, Constant) and isinstance(value.value, numpy.generic)
 
 
 def array_of_scalar(trace: Trace, scalar: Any) -> Value:

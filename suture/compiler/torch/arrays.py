@@ -30,10 +30,16 @@ from suture.compiler.objects import (
 from suture.compiler.objects.array import Array, numpy_dtype
 from suture.compiler.objects.array_flat import Flat, set_flat
 from suture.compiler.objects.bound_method import BoundMethod
+from suture.compiler.objects.sequence import is_list_or_tuple
 from suture.compiler.objects.wraps import WRAPPERS
 from suture.compiler.torch.array_agreement import differs, has_other_numbers, of_one_kind
 from suture.compiler.torch.array_memory import note_position, write_array
-from suture.compiler.torch.array_tensors import array_of_scalar, is_scalar_alone, with_arrays
+from suture.compiler.torch.array_tensors import (
+    array_of_scalar,
+    holds_scalar,
+    is_scalar_alone,
+    with_arrays,
+)
 
 _REDUCTIONS = frozenset(["sum", "prod", "max", "min", "mean", "amax", "amin", "argmax", "argmin"])
 _MADE = frozenset(
@@ -78,6 +84,10 @@ def call_numpy(
         args = [with_arrays(trace, args[0]), *args[1:]]
     if name in ("array", "asarray") and not kwargs and is_scalar_alone(args):
         return array_of_scalar(trace, args[0])
+    if name in ("array", "asarray") and not kwargs and holds_scalar(trace, args[:1]):
+        made = _fold_numpy(trace, real, name, args, kwargs)
+        if made is not None:
+            return made
     if name not in _MADE and not any(_holds_array(trace, v) for v in (*args, *kwargs.values())):
         return _fold_numpy(trace, real, name, args, kwargs)
     if isinstance(real, numpy.ufunc) and len(args) > real.nin:
@@ -375,8 +385,8 @@ def _array_argument(trace: Trace, value: Value, name: str) -> Value:
     """Tensors for arrays, names for dtypes; a tensor itself is not NumPy's business."""
     if isinstance(value, Array):
         return value.tensor
-    if isinstance(value, (List, Tuple)) and type(value) in (List, Tuple):
-        return type(value)([_array_argument(trace, v, name) for v in value.unpacked(trace)])
+    if is_list_or_tuple(value):
+        return value.made_like([_array_argument(trace, v, name) for v in value.unpacked(trace)])
     if isinstance(value, (Class, Object)):
         dtype = _dtype_name(value)
         if dtype is not None:
@@ -460,9 +470,7 @@ def _as_arrays(trace: Trace, result: Value) -> Value:
 def _holds_array(trace: Trace, value: Any) -> bool:
     if isinstance(value, Array):
         return True
-    return type(value) in (List, Tuple) and any(
-        _holds_array(trace, v) for v in value.unpacked(trace)
-    )
+    return is_list_or_tuple(value) and any(_holds_array(trace, v) for v in value.unpacked(trace))
 
 
 def _dtype_name(value: Any) -> str | None:

@@ -118,7 +118,9 @@ def _with_tensors(trace: Trace, key: object) -> Any:
     else: torch takes its rows for the parts of a tuple."""
     if isinstance(key, Array):
         return key.tensor if key.tensor.value.dim() == 1 or _is_number(key.tensor) else key
-    if type(key) is not Tuple or not any(isinstance(k, Array) for k in abstract.unpack(trace, key)):
+    if not isinstance(key, Tuple):
+        return key
+    if not any(isinstance(k, Array) for k in abstract.unpack(trace, key)):
         return key
     return Tuple([k.tensor if isinstance(k, Array) else k for k in abstract.unpack(trace, key)])
 
@@ -126,14 +128,14 @@ def _with_tensors(trace: Trace, key: object) -> Any:
 def _with_known(trace: Trace, key: Any) -> Any:
     """Ints for the tensors in a key whose number is known: a compiler would take it from the
     data."""
-    keys = abstract.unpack(trace, key) if type(key) is Tuple else [key]
+    keys = abstract.unpack(trace, key) if isinstance(key, Tuple) else [key]
     if trace.modes.mapped or not any(_is_number(k) for k in keys):
         return key
     numbers = {i: abstract.known_number(trace, k) for i, k in enumerate(keys) if _is_number(k)}
     if all(number is None for number in numbers.values()):
         return key
     plain = [k if numbers.get(i) is None else Constant(numbers[i]) for i, k in enumerate(keys)]
-    return Tuple(plain) if type(key) is Tuple else plain[0]
+    return Tuple(plain) if isinstance(key, Tuple) else plain[0]
 
 
 def _is_index(key: Any) -> bool:

@@ -30,7 +30,6 @@ from suture.compiler.objects import (
     Constant,
     Dict,
     Function,
-    List,
     Object,
     Tensor,
     Tuple,
@@ -40,6 +39,7 @@ from suture.compiler.objects import tensor as tensor_values
 from suture.compiler.objects.bound_builtins import bound_builtin, is_bound
 from suture.compiler.objects.methods import method
 from suture.compiler.objects.real_object import RealIdentity
+from suture.compiler.objects.sequence import is_list_or_tuple
 from suture.compiler.objects.torch_switch import FunctionSwitch, Switch, leave, state_behind
 from suture.compiler.objects.wraps import wraps
 from suture.compiler.torch.function_modes import call_function_mode, mode_operator, modes_see
@@ -78,10 +78,9 @@ def overloaded(trace: Trace, values: Any, lists: bool = True) -> list[Any]:
         if isinstance(value, Tensor):
             if value.cls not in PLAIN and is_overloaded(value.cls):
                 _insert(found, value)
-        elif type(value) in (List, Tuple):
-            if lists and (trace.modes.overridable_seen or _holds_objects(value)):
-                for item in overloaded(trace, value.items, False):
-                    _insert(found, item)
+        elif is_list_or_tuple(value):
+            for item in overloaded(trace, value.unpacked(trace), False) if lists else ():
+                _insert(found, item)
         elif isinstance(value, Object) and is_overloaded(value.cls):
             if not issubclass(value.cls, torch.nn.Module):
                 _insert(found, value)
@@ -164,7 +163,8 @@ def refuse_in_graph(
 def call_override(
     trace: Trace, real: object, fn: Any, args: list[Value], kwargs: dict[str, Value]
 ) -> Value | None:
-    if not (trace.modes.overridable_seen or any(_may_override(a) for a in args)):
+    given = (*args, *kwargs.values())
+    if not (trace.modes.overridable_seen or any(_may_override(a) for a in given)):
         return None
     if isinstance(real, types.MethodWrapperType):
         return _call_field(trace, real, args)
@@ -339,11 +339,11 @@ def own_function(
 
 
 def _may_override(value: object) -> bool:
-    return isinstance(value, Object) or (type(value) in (List, Tuple) and _holds_objects(value))
-
-
-def _holds_objects(value: Any) -> bool:
-    return any(isinstance(item, Object) for item in value.items)
+    """Whether an argument may take over an operation, as far as it is known: items of a list that
+    nobody has looked at yet may be anything."""
+    if is_list_or_tuple(value):
+        return not value.settled or any(isinstance(item, Object) for item in value.items)
+    return isinstance(value, Object)
 
 
 def _insert(found: list[Any], value: Any) -> None:

@@ -20,6 +20,7 @@ from suture.compiler.language.attributes import MISSING, class_source, is_data_d
 from suture.compiler.language.operators import BINARY, COMPARE, IN_PLACE, UNARY
 from suture.compiler.models import handles
 from suture.compiler.objects import Class, List, Object, Tensor, Tuple
+from suture.compiler.objects.sequence import is_list_or_tuple
 from suture.compiler.objects.tensor import known_tensor
 from suture.compiler.torch.function_modes import mode_operator
 from suture.torch_private import tensor_parts
@@ -161,7 +162,7 @@ def as_class(trace: Trace, made: Value, kind: type, given: list[Any]) -> Value:
         abstract.meet_subclass(trace, kind)
         made.cls = kind
         return made
-    if type(made) is List or type(made) is Tuple:
+    if is_list_or_tuple(made):
         for i, item in enumerate(made.unpacked(trace)):
             made.items[i] = as_class(trace, item, kind, given)
     elif isinstance(made, Object) and made.storage is not None:
@@ -247,7 +248,7 @@ def _class_of(values: list[Any]) -> type | None:
     """The class that operations on these values give, if not torch.Tensor."""
     found: type | None = None
     for value in values:
-        if type(value) in (List, Tuple):
+        if is_list_or_tuple(value):
             kind = _class_of([v for v in value.items if isinstance(v, (Tensor, List, Tuple))])
         else:
             kind = value.cls if isinstance(value, Tensor) and _gives_class(value.cls) else None

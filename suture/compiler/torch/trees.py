@@ -13,6 +13,7 @@ from suture.compiler import abstract
 from suture.compiler.core import Trace, Value
 from suture.compiler.objects import Constant, Dict, GraphValue, List, Object, Size, Tensor, Tuple
 from suture.compiler.objects.ordered_dict import OrderedDict
+from suture.compiler.objects.sequence import is_list_or_tuple
 from suture.compiler.torch.subclasses import is_subclass
 
 
@@ -43,7 +44,7 @@ def flatten(trace: Trace, variable: Value, leaves: list[Any]) -> Any:
         if hasattr(variable.cls, "_fields"):
             return variable.cls(*items)
         return tuple(items)
-    if isinstance(variable, (List, Tuple)) and type(variable) in (List, Tuple, Size):
+    if is_list_or_tuple(variable) or isinstance(variable, Size):
         items = [flatten(trace, i, leaves) for i in variable.unpacked(trace)]
         return items if isinstance(variable, List) else tuple(items)
     if type(variable) in (Dict, OrderedDict):

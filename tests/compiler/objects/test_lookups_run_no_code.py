@@ -119,3 +119,21 @@ def test_a_descriptor_of_another_type_is_refused():
         return x.sin(), told
 
     check(fn, torch.ones(2), graphs=None, breaks=None, recompiles=None)
+
+
+def test_what_type_itself_says_of_a_class_whose_metaclass_says_something_else():
+    class Meta(type):
+        __dict__ = property(lambda cls: {"other": 1})
+        __mro__ = property(lambda cls: ("other",))
+        __name__ = property(lambda cls: "other")
+
+    class Asked(metaclass=Meta):
+        marker = 7
+
+    def fn(x):
+        inside, order = type.__dict__["__dict__"].__get__, type.__dict__["__mro__"].__get__
+        name = type.__dict__["__name__"].__get__
+        seen = len(Asked.__dict__), len(Asked.__mro__), Asked.__name__
+        return x + inside(Asked)["marker"] + len(order(Asked)), name(Asked), seen
+
+    check(fn, torch.ones(2), graphs=None, breaks=None)
