@@ -257,6 +257,8 @@ def bind_field(trace: Trace, raw: Any, obj: object, cls: type, name: str) -> Val
         set_here = obj.attrs.get(name)
         if set_here is not None and set_here is not DELETED:
             return set_here
+        if obj.storage is not None and issubclass(obj.storage.python_type(), raw.__objclass__):
+            return obj.storage.getattr(trace, name)  # a field of the builtin part: `maxlen`
         if obj.value is not None and set_here is None:
             try:
                 value = raw.__get__(obj.value, cls)
