@@ -247,7 +247,7 @@ def _partial(trace: Trace, args: list[Value], kwargs: dict[str, Value]) -> Value
         attributes = abstract.instance_dict(trace, fn)
         assert isinstance(attributes, Dict)
         if not attributes.load(trace):
-            return Partial(fn.fn, [*fn.args, *rest], {**fn.keywords, **kwargs})
+            return Partial(fn.fn, [*fn.args, *rest], {**fn.keywords_now(trace), **kwargs})
     return Partial(fn, rest, dict(kwargs))
 
 

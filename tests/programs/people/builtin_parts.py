@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import collections
+import functools
 
 import torch
 
@@ -150,3 +151,27 @@ def fields_of_builtin_parts():
         return x, numbers, groups, few, few.maxlen, last, refused, again, again.maxlen, again.size
 
     return fn, [(line(), 1), (line(), 2), (line(), 2), (line(), 3)]
+
+
+@program
+def keywords_of_partials():
+    scale = functools.partial(lambda x, k=1, **counts: x * k, k=2)
+
+    def fn(x):
+        table = scale.keywords
+        table["calls"] = table.get("calls", 0) + 1
+        made = functools.partial(torch.add, x, alpha=2)
+        first, own = made(x), made.keywords
+        own["alpha"] = 3
+        same = scale.keywords is table, made.keywords is own
+        return (
+            scale(x),
+            table,
+            first,
+            made(x),
+            own,
+            functools.partial(made, out=None).keywords,
+            same,
+        )
+
+    return fn, [(line(),), (line() * 2,), (line(),)]
