@@ -57,6 +57,7 @@ C_CALLABLES = (
     types.ClassMethodDescriptorType,
 )
 
+_OF_DESCRIPTORS = ("__get__", "__set__", "__delete__")
 _FIELDS = (types.MemberDescriptorType, types.GetSetDescriptorType)
 
 
@@ -108,6 +109,10 @@ def type_lookup(trace: Trace, cls: type, name: str) -> Any:
         else:
             trace.guards.add(source.child("mro_attr", name), "is", raw)
     trace.outside.type_lookups[(id(cls), name)] = (raw,)
+    kind = type(raw)
+    if raw is not MISSING and kind.__flags__ & (1 << 8) == 0 and id(kind) not in trace.guards.anew:
+        for method in _OF_DESCRIPTORS:  # what binds it is of a class that can change too
+            type_lookup(trace, kind, method)
     return raw
 
 
