@@ -96,6 +96,13 @@ def tensor_length(trace: Trace, tensor: Value) -> Value:
 
 
 @declared
+def tensor_descriptor(
+    trace: Trace, real: Any, tensor: Value, args: list[Value], kwargs: dict[str, Value]
+) -> Value:
+    """A method descriptor of the tensor's class that is called with the tensor."""
+
+
+@declared
 def tensor_method(
     trace: Trace, tensor: Value, name: str, args: list[Value], kwargs: dict[str, Value]
 ) -> Value:

@@ -308,7 +308,7 @@ def call_descriptor(
     if isinstance(real, types.ClassMethodDescriptorType):
         return library.class_method(trace, real, args, kwargs)
     if abstract.is_tensor(trace, obj):
-        return abstract.tensor_method(trace, obj, name, args[1:], kwargs)
+        return abstract.tensor_descriptor(trace, real, obj, args[1:], kwargs)
     storage = getattr(obj, "storage", None)
     if name == "__getitem__" and isinstance(storage, Dict) and len(args) == 2 and not kwargs:
         return dict_subscript(trace, obj, storage, args[1])

@@ -58,6 +58,7 @@ C_CALLABLES = (
     types.ClassMethodDescriptorType,
 )
 
+_OF_DESCRIPTORS = ("__get__", "__set__", "__delete__")
 _FIELDS = (types.MemberDescriptorType, types.GetSetDescriptorType)
 
 
@@ -109,6 +110,10 @@ def type_lookup(trace: Trace, cls: type, name: str) -> Any:
         else:
             trace.guards.add(source.child("mro_attr", name), "is", raw)
     trace.outside.type_lookups[(id(cls), name)] = (raw,)
+    kind = type(raw)
+    if raw is not MISSING and kind.__flags__ & (1 << 8) == 0 and id(kind) not in trace.guards.anew:
+        for method in _OF_DESCRIPTORS:  # what binds it is of a class that can change too
+            type_lookup(trace, kind, method)
     return raw
 
 
@@ -259,6 +264,9 @@ def bind_field(trace: Trace, raw: Any, obj: object, cls: type, name: str) -> Val
         set_here = obj.attrs.get(name)
         if set_here is not None and set_here is not DELETED:
             return abstract.realize(trace, set_here)
+        if obj.storage is not None and issubclass(obj.storage.python_type(), raw.__objclass__):
+            held: Value = obj.storage.getattr(trace, name)  # of the builtin part: `maxlen`
+            return held
         if obj.value is not None and set_here is None:
             try:
                 value = raw.__get__(obj.value, cls)

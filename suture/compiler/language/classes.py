@@ -258,14 +258,25 @@ def _init_dict(
 def _init_list(
     trace: Trace, storage: List, made: Value, args: list[Value], kwargs: dict[str, Value]
 ) -> None:
-    if storage.kind is not list:
-        if args:
-            run_method(trace, storage, "extend", args[0])
-        return
     if len(args) > 1 or kwargs:
         abstract.refused(trace, list, args, kwargs)
     new = list(abstract.unpack(trace, args[0])) if args else []
     storage.change(trace)[:] = new
+
+
+@implements(abstract.init_storage, Deque)
+def _init_deque(
+    trace: Trace, storage: Deque, made: Value, args: list[Value], kwargs: dict[str, Value]
+) -> None:
+    if len(args) > 2 or not kwargs.keys() <= {"iterable", "maxlen"}:
+        abstract.refused(trace, collections.deque, args, kwargs)
+    limit = args[1] if len(args) > 1 else kwargs.get("maxlen", Constant(None))
+    known = abstract.constant_value(trace, limit)
+    length = abstract.folded(trace, lambda: collections.deque(maxlen=known).maxlen).constant()
+    given = args[0] if args else kwargs.get("iterable")
+    storage.start(trace, [], length)
+    if given is not None:
+        run_method(trace, storage, "extend", given)
 
 
 @implements(abstract.init_storage, Set)

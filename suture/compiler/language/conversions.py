@@ -180,13 +180,8 @@ def _dimension(trace: Trace, item: Value) -> Value:
 
 @handles(collections.deque)
 def _deque(trace: Trace, args: list[Value], kwargs: dict[str, Value]) -> Value:
-    limit = args[1] if len(args) > 1 else kwargs.get("maxlen", Constant(None))
-    known = abstract.constant_value(trace, limit)
-    made = Deque(
-        [], None, abstract.folded(trace, lambda: collections.deque(maxlen=known).maxlen).constant()
-    )
-    if args or "iterable" in kwargs:
-        run_method(trace, made, "extend", args[0] if args else kwargs["iterable"])
+    made = Deque([])
+    abstract.init_storage(trace, made, made, args, kwargs)
     return made
 
 
@@ -252,7 +247,7 @@ def _partial(trace: Trace, args: list[Value], kwargs: dict[str, Value]) -> Value
         attributes = abstract.instance_dict(trace, fn)
         assert isinstance(attributes, Dict)
         if not attributes.load(trace):
-            return Partial(fn.fn, [*fn.args, *rest], {**fn.keywords, **kwargs})
+            return Partial(fn.fn, [*fn.args, *rest], {**fn.keywords_now(trace), **kwargs})
     return Partial(fn, rest, dict(kwargs))
 
 

@@ -50,9 +50,12 @@ def super_attribute(trace: Trace, sup: Super, name: str) -> Value:
     mro = cls.__mro__
     if name == "__class__":  # the one attribute that is that of the super object itself
         return abstract.wrap(trace, super, None)
-    for base in mro[mro.index(sup.after) + 1 :]:
+    for at in range(mro.index(sup.after) + 1, len(mro)):
+        base = mro[at]
+        _guard_place(trace, cls, at)
         raw = base.__dict__.get(name, MISSING)
         if raw is MISSING:
+            abstract.type_lookup(trace, base, name)  # it may get one of its own
             continue
         if abstract.is_tensor(trace, owner) and base in _TENSOR_BASES:
             return abstract.base_tensor_attribute(trace, owner, base, name)
@@ -69,3 +72,10 @@ def super_attribute(trace: Trace, sup: Super, name: str) -> Value:
         found = own[name]
         return owner if found is owner else abstract.wrap(trace, found, None)
     return abstract.raise_(trace, AttributeError, f"'super' object has no attribute '{name}'")
+
+
+def _guard_place(trace: Trace, cls: type, at: int) -> None:
+    """Which class comes at a place in the order of inheritance: `__bases__` can be set."""
+    if cls.__flags__ & (1 << 8) == 0 and id(cls) not in trace.guards.anew:
+        order = abstract.pinned(trace, cls).attr("__mro__")
+        trace.guards.add(order.index(at), "is", cls.__mro__[at])

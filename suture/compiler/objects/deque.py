@@ -50,17 +50,25 @@ class Deque(List):
         return name
 
     def write_back(self, emit: Emitter, name: str) -> None:
-        if not self.moves:  # iterators of it stay valid
+        """By the builtin type's own methods: `name` may be of a class that has others."""
+        real = emit.constant(collections.deque, "deque")
+        if not self.moves and self.source is not None:  # iterators of it stay valid
             for i in sorted(self.written):
-                emit.line(f"{name}[{i}] = {emit.value(self.items[i])}")
+                emit.line(f"{real}.__setitem__({name}, {i}, {emit.value(self.items[i])})")
             return
         inner = ", ".join(emit.value(i) for i in self.items)
-        emit.line(f"{name}.clear(); {name}.extend([{inner}])")
+        emit.line(f"{real}.__init__({name}, [{inner}], {self.maxlen})")
 
     def change(self, trace: Trace) -> list[Value]:
         items = super().change(trace)
         self.moves += 1
         return items
+
+    def start(self, trace: Trace, items: list[Any], maxlen: int | None) -> None:
+        """What `deque.__init__` does, also to one that exists."""
+        self.change(trace)[:] = items
+        self.maxlen = maxlen
+        self._trim(left=False)
 
     def _trim(self, left: bool) -> None:
         if self.maxlen is not None:

@@ -138,7 +138,8 @@ class Object(Mutable):
         return name
 
     def write_back(self, emit: Emitter, name: str) -> None:
-        if getattr(self.storage, "changed", False):
+        # what came from outside writes itself back, and taking a key out twice would raise
+        if getattr(self.storage, "changed", False) and self.storage.source is None:
             self._write_storage(emit, name)
         self._write_attrs(emit, name)
 

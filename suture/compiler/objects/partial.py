@@ -18,7 +18,7 @@ from suture.runtime.sources import Source
 class Partial(Mutable):
     """functools.partial made or found while tracing."""
 
-    __slots__ = ("args", "attrs", "cls", "fn", "keywords", "value")
+    __slots__ = ("args", "attrs", "cls", "fn", "keywords", "table", "value")
 
     def __init__(
         self,
@@ -32,6 +32,7 @@ class Partial(Mutable):
         self.fn = fn
         self.args = args
         self.keywords = keywords
+        self.table: Value | None = None  # `keywords` as the program has seen it, and may change it
         self.value = value  # the real one, or None if it is made in the region
         self.cls = functools.partial
         self.attrs: dict[str, Any] = {}
@@ -45,7 +46,7 @@ class Partial(Mutable):
         if name == "args":
             return Tuple(self.args)
         if name == "keywords":
-            return Dict({k: (Constant(k), v) for k, v in self.keywords.items()})
+            return self._table(trace)
         if name == "__class__":
             return abstract.wrap(trace, self.cls, None)
         if name == "__dict__":
@@ -59,18 +60,60 @@ class Partial(Mutable):
         self.attrs[name] = value
 
     def call(self, trace: Trace, args: list[Value], kwargs: dict[str, Value]) -> Value:
-        return abstract.tail_call(trace, self.fn, [*self.args, *args], {**self.keywords, **kwargs})
+        keywords = {**self.keywords_now(trace), **kwargs}
+        return abstract.tail_call(trace, self.fn, [*self.args, *args], keywords)
+
+    def _table(self, trace: Trace) -> Value:
+        """`keywords`, always the same dict."""
+        if self.table is None:
+            if self.value is not None and self.source is not None:
+                self.table = abstract.wrap(trace, self.value.keywords, self.source.attr("keywords"))
+            else:
+                self.table = _Keywords(self)
+        return self.table
+
+    def keywords_now(self, trace: Trace) -> dict[str, Any]:
+        """What each call is given, with what the program has put into the table since."""
+        if self.table is None:
+            return self.keywords
+        pairs = abstract.dict_pairs(trace, self.table)
+        return {abstract.constant_value(trace, key): value for key, value in pairs}
 
     def rebuild(self, emit: Emitter) -> str:
         parts = [emit.value(self.fn), *(emit.value(a) for a in self.args)]
-        parts += [f"{k}={emit.value(v)}" for k, v in self.keywords.items()]
+        if self.table is None:
+            parts += [f"{k}={emit.value(v)}" for k, v in self.keywords.items()]
         made = f"{emit.constant(self.cls, 'partial')}({', '.join(parts)})"
-        if not self.attrs:
+        if not self.attrs and self.table is None:
             return made
+        already = emit.made(self)
+        if already is not None:  # by what it holds, which holds it
+            return str(already)
         name = str(emit.begin(self, made))
+        if self.table is not None:
+            emit.value(self.table)
         for attr, value in self.attrs.items():
             put = emit.constant(setattr, "put_attribute")
             emit.line(f"{put}({name}, {attr!r}, {emit.value(value)})")
+        return name
+
+
+class _Keywords(Dict):
+    """`keywords` of a partial that the region makes."""
+
+    __slots__ = ("owner",)
+
+    def __init__(self, owner: Partial) -> None:
+        super().__init__({k: (Constant(k), v) for k, v in owner.keywords.items()})
+        self.owner = owner
+
+    def rebuild(self, emit: Emitter) -> str:
+        owner = emit.value(self.owner)
+        already = emit.made(self)
+        if already is not None:  # its owner has made it
+            return str(already)
+        name = str(emit.begin(self, f"{owner}.keywords"))
+        self._fill(emit, name)
         return name
 
 

@@ -169,7 +169,7 @@ class Tensor(GraphValue):
     def call_method(
         self, trace: Trace, name: str, args: list[Value], kwargs: dict[str, Value]
     ) -> Value:
-        return abstract.tensor_method(trace, self, name, args, kwargs)
+        return tensor_call_method(trace, self, name, args, kwargs)
 
 
 class Symbol(GraphValue):
@@ -266,6 +266,13 @@ def symbol_type(value: object) -> type:
 
 
 # ---- declared here, as in `abstract`: other rooms have the bodies
+
+
+@declared
+def tensor_call_method(
+    trace: Trace, tensor: Tensor, name: str, args: list[Value], kwargs: dict[str, Value]
+) -> Value:
+    """`tensor.name(...)`: the program's own function, where it has set one in the class."""
 
 
 @declared

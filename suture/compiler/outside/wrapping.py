@@ -249,10 +249,16 @@ def _deque(trace: Trace, value: Any, source: Source | None) -> Value:
 
 
 def _deque_items(trace: Trace, value: Any, source: Source) -> list[Any]:
-    if len(value) > MOST_GUARDED:
-        raise Break(objects.UNKNOWN_OBJECT, operation="look into", object=f"{len(value)} items")
-    trace.guards.add(source.call(len), "equals", len(value))
-    return [Lazy(v, source.child("getitem", i)) for i, v in enumerate(value)]
+    """What a deque holds, as the builtin type says, whatever its class does."""
+    base, cls = collections.deque, type(value)
+    line = list(base.__iter__(value))
+    if len(line) > MOST_GUARDED:
+        raise Break(objects.UNKNOWN_OBJECT, operation="look into", object=f"{len(line)} items")
+    length = len if cls.__len__ is base.__len__ else base.__len__
+    trace.guards.add(source.call(length), "equals", len(line))
+    if cls.__getitem__ is base.__getitem__:
+        return [Lazy(v, source.child("getitem", i)) for i, v in enumerate(line)]
+    return [Lazy(v, source.call(RawItem(base, i))) for i, v in enumerate(line)]
 
 
 @wraps(dict, collections.OrderedDict)
@@ -470,7 +476,6 @@ def _storage(trace: Trace, value: Any, source: Source) -> Any:
         items = [Lazy(v, at(i)) for i, v in enumerate(base.__iter__(value))]
         return Tuple(items, source) if base is tuple else List(items, source)
     if issubclass(cls, collections.deque):
-        line = collections.deque(collections.deque.__iter__(value))  # whatever its class says
         trace.guards.add(source.attr("maxlen"), "equals", value.maxlen)
-        return Deque(_deque_items(trace, line, source), source, value.maxlen)
+        return Deque(_deque_items(trace, value, source), source, value.maxlen)
     raise Break(tensors.SUBCLASS, tensor=source.path(), subclass=cls.__name__)

@@ -15,6 +15,7 @@ from suture.compiler.objects import Constant, Tensor
 from suture.compiler.objects.array import Array
 from suture.compiler.objects.sequence import is_list_or_tuple
 from suture.compiler.objects.tensor import known_tensor
+from suture.torch_private import autograd_parts
 
 
 @handles("Tensor.numpy")
@@ -27,8 +28,7 @@ def _to_numpy(trace: Trace, tensor: Tensor, args: list[Value], kwargs: dict[str,
     odd = value.dtype in (torch.bfloat16, torch.complex32) or value.is_conj() or value.is_neg()
     if not plain or odd:
         raise Break(calls.C_FUNCTION, function="Tensor.numpy")
-    seen = known_tensor(abstract.add_node(trace, "call_method", "detach", [tensor], {}))
-    return Array(seen, is_view=True)
+    return Array(same_memory(trace, tensor), is_view=True)
 
 
 @handles("from_numpy")
@@ -36,8 +36,15 @@ def _from_numpy(
     trace: Trace, target: Callable[..., Any], args: list[Value], kwargs: dict[str, Value]
 ) -> Value:
     if len(args) == 1 and isinstance(args[0], Array) and not args[0].is_scalar:
-        return abstract.add_node(trace, "call_method", "detach", [args[0].tensor], {})
+        return same_memory(trace, args[0].tensor)
     raise Break(calls.C_FUNCTION, function="torch.from_numpy")
+
+
+def same_memory(trace: Trace, tensor: Value) -> Tensor:
+    """A tensor over the same memory whose writes autograd does not count, as NumPy's are not: what
+    it has saved of `tensor` may change before a backward pass."""
+    data = autograd_parts.data_of
+    return known_tensor(abstract.add_node(trace, "call_function", data, [tensor], {}))
 
 
 def with_arrays(trace: Trace, value: Value) -> Value:

@@ -40,6 +40,7 @@ from suture.compiler.torch.array_tensors import (
     is_scalar_alone,
     with_arrays,
 )
+from suture.torch_private import autograd_parts
 
 _REDUCTIONS = frozenset(["sum", "prod", "max", "min", "mean", "amax", "amin", "argmax", "argmin"])
 _MADE = frozenset(
@@ -352,7 +353,7 @@ def array_set_attribute(trace: Trace, array: Array, name: str, value: Value) -> 
 def _is_of_input(array: Array) -> bool:
     """Whether it is the array of a tensor from outside, with that one's layout."""
     node = array.tensor.node
-    if (node.op, node.target) != ("call_method", "detach"):
+    if node.target is not autograd_parts.data_of:
         return False
     base = node.args[0]
     return isinstance(base, torch.fx.Node) and base.op == "placeholder"

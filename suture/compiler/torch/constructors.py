@@ -12,6 +12,7 @@ from suture.compiler.core import Trace, Value
 from suture.compiler.models import handles
 from suture.compiler.objects import Constant, List, Size, Symbol, Tensor, Tuple
 from suture.compiler.objects.array import Array
+from suture.compiler.torch.array_tensors import same_memory
 from suture.torch_private import operators
 
 # torch.tensor makes infinities of floats that are too large for these; torch.scalar_tensor raises.
@@ -86,7 +87,7 @@ def _of_array(
         raise Break(calls.ARGUMENT_OUTSIDE_GRAPH, function=target.__name__, argument="an array")
     given = {k: v for k, v in kwargs.items() if k in ("dtype", "device")}
     named = {k: v for k, v in given.items() if abstract.constant_value(trace, v) is not None}
-    made = abstract.add_node(trace, "call_method", "detach", [array.tensor], {})
+    made = same_memory(trace, array.tensor)
     if copies:
         named["copy"] = Constant(True)
     return abstract.add_node(trace, "call_method", "to", [made], named) if named else made

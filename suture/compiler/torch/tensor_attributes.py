@@ -8,7 +8,7 @@ from typing import Any
 
 import torch
 
-from suture.breaks import Break, subclasses, tensor_methods, tensors
+from suture.breaks import Break, calls, subclasses, tensor_methods, tensors
 from suture.compiler import abstract
 from suture.compiler.abstract import implements
 from suture.compiler.calls.functions import rule_of
@@ -32,6 +32,7 @@ from suture.compiler.objects import tensor as tensor_values
 from suture.compiler.objects.tensor import KNOWN_METHODS, KNOWN_PROPERTIES, BaseMethod
 from suture.compiler.torch.derivatives import fact_of_history
 from suture.compiler.torch.overrides import override_of_method
+from suture.compiler.torch.slot_overrides import put_by_program
 from suture.compiler.torch.subclasses import PLAIN, subclass_attribute
 from suture.compiler.torch.tensor_methods import set_attribute
 from suture.compiler.torch.tensors import (
@@ -63,6 +64,9 @@ def tensor_attribute(trace: Trace, tensor: Tensor, name: str) -> Value:
 
 @implements(abstract.torch_attribute)
 def torch_attribute(trace: Trace, tensor: Tensor, name: str) -> Value:
+    own = put_by_program(trace, tensor, name)
+    if own is not None:
+        return abstract.method(trace, own, tensor)
     if trace.modes.overridable_seen:
         overridden = abstract.field_override(trace, tensor, name)
         if overridden is not None:
@@ -189,6 +193,26 @@ def tensor_length(trace: Trace, tensor: Tensor) -> Value:
     if tensor.value.dim() == 0:
         return abstract.raise_(trace, TypeError, "len() of a 0-d tensor")
     return _dimension(trace, tensor, 0, tensor.value.shape[0])
+
+
+@implements(tensor_values.tensor_call_method)
+def tensor_call_method(
+    trace: Trace, tensor: Tensor, name: str, args: list[Value], kwargs: dict[str, Value]
+) -> Value:
+    own = put_by_program(trace, tensor, name)
+    if own is not None:
+        return abstract.tail_call(trace, own, [tensor, *args], kwargs)
+    return tensor_method(trace, tensor, name, args, kwargs)
+
+
+@implements(abstract.tensor_descriptor)
+def tensor_descriptor(
+    trace: Trace, real: Any, tensor: Tensor, args: list[Value], kwargs: dict[str, Value]
+) -> Value:
+    name: str = real.__name__
+    if put_by_program(trace, tensor, name) is not None:  # a node has the name alone
+        raise Break(calls.C_FUNCTION, function=f"Tensor.{name}")
+    return tensor_method(trace, tensor, name, args, kwargs)
 
 
 @implements(abstract.tensor_method)

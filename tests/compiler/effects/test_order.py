@@ -190,7 +190,7 @@ def test_a_changed_deque_and_set():
         return x
 
     assert behind_graph(variant(fn, X, collections.deque([1]), {"a"})) == [
-        "d.clear(); d.extend([sin])",
+        "deque.__init__(d, [sin], None)",
         "set.update(s, ['k'])",
         "follow(steps, (), s)",  # in the program's order, which decides that of the set
         "return x",

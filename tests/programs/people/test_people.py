@@ -34,6 +34,7 @@ KINDS = (
     "pipelines",
     "worlds",
     "tables",
+    "builtin_parts",
 )
 for kind in KINDS:
     importlib.import_module(f"tests.programs.people.{kind}")
