@@ -34,7 +34,7 @@ help:
 	@echo "make sweep   real models against eager"
 	@echo "make sweep-newest  real models in eval mode on the newest torch: all equal, none given up"
 	@echo "make sweep-ops  all operations and layers of torch's own tests, against torch.compile"
-	@echo "make sweep-cpython   CPython's own tests, every test method compiled (MODULES=\"test_int ...\", ARGS=\"--wider --untraced\")"
+	@echo "make sweep-cpython   CPython's own tests, every test method compiled (MODULES=\"test_int ...\", ARGS=\"--wider --traced\")"
 	@echo "make stress  four threads that compile and call at once, for 60 seconds (SECONDS=10)"
 	@echo "make fuzz    random programs, from where the last run stopped (ARGS=\"--seconds 600\")"
 	@echo "make bench   $(BENCHMARKS:%=bench-%)"

@@ -1,17 +1,17 @@
 """CPython's own tests with every test method compiled.
 
-    python benchmarks/sweep_cpython.py [module ...] [--wider | --all] [--untraced] [--json FILE]
+    python benchmarks/sweep_cpython.py [module ...] [--wider | --all] [--traced] [--json FILE]
     python benchmarks/sweep_cpython.py --table FILE ...
 
 Each module runs in a process of its own, once plainly and once with each test method compiled
 (backend "eager", breaks allowed, strict: a fault of ours is an error). A test that passes plainly
-must pass compiled. All of them are traced, which is what tests the compiler; with `--untraced` a
-test that can meet no tensor is left to Python (decision 0018), for the seconds. `--all` takes every
+must pass compiled. Tests that can meet no tensor are left to Python (decision 0018), as a user's
+functions are; with `--traced` all are traced, which is what tests the compiler. `--all` takes every
 module of the suite but those that cpython_modules.py leaves out, each with a reason. The tests in
 cpython_excused.py may fail, for a reason that is about the test. A test that takes the process down
 or does not end is noted, and the rest goes on in a fresh process.
-The seconds are those of the tests that pass both ways, without imports. `--table` prints the table
-of docs/benchmarks.md from reports that `--json` wrote.
+The seconds are processor time of the tests that pass both ways, without imports and waiting.
+`--table` prints the table of docs/benchmarks.md from reports that `--json` wrote.
 """
 
 from __future__ import annotations
@@ -114,10 +114,10 @@ class Telling(unittest.TestResult):
     def startTest(self, test: Any) -> None:
         super().startTest(test)
         self.tell("start", test.id())
-        self.began = time.perf_counter()
+        self.began = time.process_time()
 
     def stopTest(self, test: Any) -> None:
-        self.tell("took", test.id(), time.perf_counter() - self.began)
+        self.tell("took", test.id(), time.process_time() - self.began)
         super().stopTest(test)
 
     def addSuccess(self, test: Any) -> None:
@@ -336,7 +336,7 @@ def main() -> int:
     parser.add_argument("modules", nargs="*", help="which; by default those of the usual list")
     parser.add_argument("--wider", action="store_true", help="run the wider list too")
     parser.add_argument("--all", action="store_true", help="run all modules that can run here")
-    parser.add_argument("--untraced", action="store_true", help="leave plain Python to Python")
+    parser.add_argument("--traced", action="store_true", help="trace plain Python too")
     parser.add_argument("--only", default="", help="only tests whose id contains this")
     parser.add_argument("--json", help="write the report here")
     parser.add_argument("--table", nargs="+", metavar="FILE", help="print reports as a table")
@@ -353,8 +353,8 @@ def main() -> int:
         skip = set(json.loads(Path(given.skip).read_text()))
         child(given.child, given.compiled, given.out, skip, given.only)
         return 0
-    if given.untraced:
-        os.environ["SUTURE_TRACE_TENSOR_FREE"] = "0"  # of the processes that run the tests
+    if given.traced:
+        os.environ["SUTURE_TRACE_TENSOR_FREE"] = "1"  # of the processes that run the tests
     modules = list(given.modules) or [*MODULES, *(WIDER.split() if given.wider else ())]
     if given.all:
         modules = all_modules()

@@ -154,7 +154,7 @@ trace_limit: Annotated[
 trace_tensor_free: Annotated[
     bool,
     Option("Trace functions that can meet no tensor too; otherwise Python runs them as they are."),
-] = True
+] = False
 tensor_free_limit: Annotated[
     int,
     Option(

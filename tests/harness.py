@@ -108,7 +108,7 @@ def check(
         stop = events.subscribe(lambda e: seen.append(e) if isinstance(e, events.Broke) else None)
         before = suture.stats().variants
         try:
-            with suture.config.patch(strict=True):
+            with suture.config.patch(strict=True, trace_tensor_free=True):
                 ours = Outcome(compiled, *copies())
         finally:
             stop()

@@ -11,7 +11,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from types import CodeType
 
-Step = tuple[str, str, object]  # an operation, the name and the constant that go with it
+# An operation, the name and the constant that go with it, its number and its argument.
+Step = tuple[str, str, object, int, int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +38,7 @@ def named(code: CodeType) -> Named:
     attributes: set[str] = set()
     computed = False
     steps = list(_steps(code))
-    for at, (op, name, _) in enumerate(steps):
+    for at, (op, name, *_) in enumerate(steps):
         if op in _ATTRIBUTES:
             attributes.add(name)
         elif op in _GLOBALS:
@@ -64,13 +65,13 @@ def _steps(code: CodeType) -> Iterator[Step]:
             continue
         arg, extended = raw[at + 1] | extended, 0
         if op in _WITH_NAME:
-            yield dis.opname[op], names[arg >> _SHIFTS.get(op, 0)], None
+            yield dis.opname[op], names[arg >> _SHIFTS.get(op, 0)], None, op, arg
         elif op == _CONSTANT:
-            yield "LOAD_CONST", "", consts[arg]
+            yield "LOAD_CONST", "", consts[arg], op, arg
         elif op == _SMALL_INT:
-            yield "LOAD_SMALL_INT", "", arg
+            yield "LOAD_SMALL_INT", "", arg, op, arg
         elif op not in _SILENT:
-            yield dis.opname[op], "", None
+            yield dis.opname[op], "", None, op, arg
 
 
 def _taken(steps: list[Step], at: int) -> tuple[str, ...]:
@@ -92,19 +93,38 @@ def _imported(steps: list[Step], at: int) -> tuple[str, ...]:
 
 
 def _constant_name(steps: list[Step], at: int) -> str | None:
-    """The attribute that a call of `getattr` asks for; None if that is computed. Its first argument
-    is one load, perhaps with attributes of it; behind the name there may be one more."""
-    at += 1
-    while at < len(steps) and steps[at][0] in _ATTRIBUTES:
-        at += 1
-    behind = [op for op, _, _ in steps[at + 1 : at + 3]]
-    if behind and behind[0].startswith("LOAD_"):
-        del behind[0]
-    name = steps[at][2] if at < len(steps) and behind and behind[0] in _CALLS else None
-    return name if type(name) is str else None
+    """The attribute that a call of `getattr` asks for, whose arguments begin at `at`; None if that
+    is computed. It is the constant behind which there are two values on the stack, up to the call;
+    what comes next leaves it alone."""
+    depth, name = 0, None
+    for place in range(at, len(steps)):
+        op, _, const, number, arg = steps[place]
+        if op in _CALLS and depth == arg:
+            return name
+        if number in _JUMPS or op in _MOVING:
+            return None
+        depth += dis.stack_effect(number, arg if number >= dis.HAVE_ARGUMENT else None)
+        if depth < 1:
+            return None
+        if depth == 2:
+            kept = type(const) is str and _leaves_alone(steps[place + 1 : place + 2])
+            name = const if kept and type(const) is str else None
+    return None
 
 
-_CALLS = ("PRECALL", "CALL")
+def _leaves_alone(following: list[Step]) -> bool:
+    """Whether the next step uses none of the values on the stack."""
+    op = following[0][0] if following else ""
+    if op.startswith("BUILD_"):
+        return following[0][4] == 0
+    return op in _CALLS or op.startswith(_PUSHING)
+
+
+_PUSHING = (
+    "LOAD_CONST", "LOAD_FAST", "LOAD_GLOBAL", "LOAD_NAME", "LOAD_DEREF", "LOAD_CLOSURE",
+    "LOAD_SMALL_INT", "LOAD_COMMON_CONSTANT",
+)  # fmt: skip
+_CALLS = ("PRECALL",) if "PRECALL" in dis.opmap else ("CALL",)  # once for each call
 _ATTRIBUTES = frozenset({"LOAD_ATTR", "LOAD_METHOD", "LOAD_SUPER_ATTR"})
 _GLOBALS = frozenset({"LOAD_GLOBAL", "LOAD_NAME", "LOAD_FROM_DICT_OR_GLOBALS"})
 _EXTENDED = dis.opmap["EXTENDED_ARG"]
@@ -115,6 +135,8 @@ _WITH_NAME = frozenset(
     for name in (*_ATTRIBUTES, *_GLOBALS, "IMPORT_NAME", "IMPORT_FROM")
     if name in dis.opmap
 )
+_MOVING = frozenset({"SWAP", "COPY"})
+_JUMPS = frozenset((*dis.hasjrel, *dis.hasjabs))
 _SILENT = frozenset(dis.opmap[name] for name in ("CACHE", "PUSH_NULL", "NOP"))
 # The lowest bits of these arguments are flags.
 _SHIFTS = {

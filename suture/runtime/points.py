@@ -18,6 +18,7 @@ from suture.runtime.chain import Chain, chain_key
 from suture.runtime.interpret import must_raise
 from suture.runtime.leaving import Interpreting
 from suture.runtime.parameters import Parameters
+from suture.runtime.plain_values import Asked
 
 
 @dataclass(slots=True, eq=False, weakref_slot=True)
@@ -61,6 +62,8 @@ class PointData:
     plain: CodeType | None = None  # of a function that was traced long without an operation
     left: int = 0  # calls that were left to Python because they can meet no tensor
     left_under: int = 0  # entries of the point that leave such calls to Python without asking
+    # Of those, the ones that hold for a while: what says so, and the guards.
+    left_recently: list[tuple[Asked, _core.GuardProgram]] = field(default_factory=list)
     stored: set[str] = field(default_factory=set)  # files of the cache that variants came from
     unkept: list[str] = field(default_factory=list)  # why variants are not in the cache
     _interpreting: Any = None

@@ -46,6 +46,7 @@ class Unit:
         self.points: dict[Any, Any] = {}
         self.overworked = 0  # regions that ended because tracing them took too much
         self.empty_regions = 0  # regions without an operation; -1 once there was one with some
+        self.unread = False  # it seems to lead to no tensor, but not all of it can be read
         self.small_graph_time = 0.0  # seconds, by the backend, for graphs after breaks
         self.optional_bodies = 0  # in its graphs: the program may skip them
         self.yields: set[Position] = set()  # those that were reported
@@ -195,6 +196,7 @@ class Unit:
         """Forget everything compiled."""
         self.overworked = 0
         self.empty_regions = 0
+        self.unread = False
         self.branches = Branches()
         self.small_graph_time = 0.0
         self.optional_bodies = 0
@@ -212,6 +214,7 @@ class Unit:
             for _ in range(point.data.left_under):
                 try_remove(point, _core.call_plainly)
             point.data.left = point.data.left_under = 0
+            point.data.left_recently.clear()
             point.data.history = None
             point.data.stored.clear()
             point.data.unkept.clear()

@@ -36,6 +36,35 @@ def test_constant_names_of_getattr_are_attributes_and_others_are_computed():
         assert named(fn.__code__).computed
 
 
+def test_a_default_of_getattr_may_be_any_expression():
+    known = [
+        lambda x: getattr(x, "one", []),
+        lambda x: getattr(x, "one", x.a + x.b),
+        lambda x: getattr(x, "one", lambda: str(x)),
+        lambda x: getattr(str(x), "one", max(x.a, {"b": x.b}["b"])),
+        lambda x: getattr(x.a(1, 2)[0], "one")(x, 3),
+    ]
+    for fn in known:
+        found = named(fn.__code__)
+        assert "one" in found.attributes and not found.computed
+
+
+def test_a_name_that_is_made_of_constants_and_values_is_computed():
+    computed = [
+        lambda x, n: getattr(x, "a" + n, None),
+        lambda x, n: getattr(x, f"a{n}"),
+        lambda x, n: getattr(x, "a".join(n)),
+        lambda x, n: getattr(x, "a" if n else "b", None),
+        lambda x, n: getattr(x, "abc"[n], "one"),
+        lambda x, n: getattr(x, "a %s" % n, "one"),  # noqa: UP031
+        lambda x, n: getattr(*n),
+        lambda x, n: getattr(x, *n),
+        lambda x, n: list(map(getattr, x, n)),
+    ]
+    for fn in computed:
+        assert named(fn.__code__).computed
+
+
 def test_many_names_need_longer_arguments():
     names = [f"name_{i}" for i in range(300)]
     code = compile("(" + ", ".join(names) + ")", "here", "eval")

@@ -11,7 +11,7 @@ from suture._core import call_plainly
 from suture.breaks import Break, contexts, internal
 from suture.compiler.misses import interpreted, limits
 from suture.compiler.misses.history import history_of
-from suture.compiler.misses.left_to_python import left_to_python
+from suture.compiler.misses.left_to_python import left_to_python, region_limit
 from suture.compiler.misses.long_python import meets_no_tensor, note_in_vain, runner
 from suture.compiler.misses.reasons import explain_miss
 from suture.runtime import must_raise, slot_names, torch_state, where
@@ -44,7 +44,7 @@ def answer(unit: Unit, point: Any, state: tuple[Any, ...], compile: Compile) -> 
     plainly = left_to_python(unit, point, state)
     if plainly is not None:
         return plainly
-    if unit.empty_regions > config.empty_region_limit and _is_plain(unit, point, data, state):
+    if unit.empty_regions > region_limit(unit) and _is_plain(unit, point, data, state):
         return data.interpreting
     if data.variants and _is_traced_in_vain(unit, data, state):
         note_in_vain(data, state)

@@ -24,55 +24,35 @@ from typing import Any
 
 import torch
 
-from suture._core import UNBOUND, Compiled
+from suture._core import Compiled
 from suture.bytecode import Named, named
 from suture.compiler.objects.lookup import dict_of, find_in_mro, has_plain_keys, hides_dict
+from suture.compiler.outside.from_nowhere import (
+    COMPUTING,
+    FROM_NOWHERE,
+    MODULES_FROM_NOWHERE,
+    REFLECTING,
+    TELLING,
+    only_works,
+    top,
+)
 from suture.runtime.guards import Guards
+from suture.runtime.plain_values import SCALARS, begins_with_scalars, holds_scalars
 from suture.runtime.sources import Source, pinned, slot
 
 _MOST = 1_500  # values that are looked at, before a call is taken for one that meets tensors
 _MANY = 256  # elements of a container that are looked at one by one
-_SCALARS = frozenset(
-    {bool, int, float, complex, str, bytes, bytearray, type(None), type(...), range, type(UNBOUND)}
-)
-_COMPUTING = frozenset({"torch", "numpy", "suture"})
-# Of the library: what gives objects that nobody passed to it, or whose names no code has.
-_FROM_NOWHERE = frozenset(
-    {
-        "builtins.eval", "builtins.exec", "builtins.globals",
-        "builtins.__import__", "builtins.breakpoint", "sys._getframe", "sys._current_frames",
-        "sys.modules", "sys.exc_info", "sys.exception", "gc.get_objects", "gc.get_referrers",
-        "gc.get_referents", "gc.garbage", "contextvars.copy_context", "_contextvars.copy_context",
-        "traceback.walk_stack", "traceback.walk_tb", "inspect.currentframe", "inspect.stack",
-        "inspect.trace", "inspect.getouterframes", "inspect.getinnerframes", "inspect.getmodule",
-        "inspect.getclosurevars", "inspect.getcallargs", "pickle.load", "pickle.loads",
-        "_pickle.load", "_pickle.loads", "pickle.Unpickler", "_pickle.Unpickler",
-        "pickle._Unpickler", "pickle._loads", "pickle._load",
-    }
-)  # fmt: skip
-_MODULES_FROM_NOWHERE = frozenset(
-    {
-        "importlib", "_imp", "imp", "pkgutil", "runpy", "ctypes", "_ctypes", "shelve", "code",
-        "codeop", "pdb", "bdb", "multiprocessing", "concurrent", "__main__",
-    }
-)  # fmt: skip
-# Code that comes at attributes without naming them.
-_REFLECTING = frozenset(
-    {
-        "vars", "__dict__", "__getattribute__", "__reduce__", "__reduce_ex__", "__getstate__",
-        "asdict", "astuple", "attrgetter", "methodcaller", "getmembers", "getattr_static",
-        "getmembers_static",
-    }
-)  # fmt: skip
-# Attributes through which code comes at what nobody passed to it.
-_TELLING = frozenset(
-    {
-        "f_back", "f_globals", "f_locals", "tb_frame", "gi_frame", "cr_frame", "ag_frame",
-        "__globals__", "__subclasses__", "__builtins__",
-    }
-)  # fmt: skip
-_HOLDING = (types.FrameType, types.TracebackType, types.GeneratorType, types.CoroutineType,
-            types.AsyncGeneratorType, weakref.ProxyType, weakref.CallableProxyType)  # fmt: skip
+_FEW = 16  # elements of a container, or attributes, that are guarded one by one
+_LARGE = 64  # elements that one guard looks at
+_GUARDS = 64  # then containers are not guarded one by one any more
+_CONTAINERS = frozenset({list, tuple, set, frozenset, dict})
+_KEYS = frozenset({str, int, bool, type(None)})
+_HOLDING = (types.FrameType, types.TracebackType, weakref.ProxyType, weakref.CallableProxyType)
+_RUNNING = {
+    types.GeneratorType: types.GeneratorType.gi_running,
+    types.CoroutineType: types.CoroutineType.cr_running,
+    types.AsyncGeneratorType: types.AsyncGeneratorType.ag_running,
+}
 _MODULE_OF = vars(type)["__module__"].__get__
 _MRO_OF = vars(type)["__mro__"].__get__
 _CONTENTS_OF = vars(type)["__dict__"].__get__
@@ -80,30 +60,39 @@ _HEAP_TYPE = 1 << 9
 
 
 class MayMeet(Exception):
-    """A tensor may be met."""
+    """A tensor may be met. `unread`: nothing of torch or NumPy was found, but something that says
+    nothing of what it gives."""
+
+    def __init__(self, unread: bool) -> None:
+        super().__init__()
+        self.unread = unread
 
 
-def guards_of_plain(state: tuple[Any, ...], names: Iterable[str]) -> Guards | None:
+def guards_of_plain(state: tuple[Any, ...], names: Iterable[str]) -> tuple[Guards, bool]:
     """For a function and the values of its parameters, which have these names: the guards under
-    which a call meets no tensor either. Raises MayMeet if this one may. None: no guards can say it,
-    since it depends on what objects hold that change."""
+    which a call meets no tensor either, and whether they say all that this depends on; it may
+    depend on what classes and objects hold that change. Raises MayMeet if this call may meet
+    one."""
     reach = _Reach()
     for at, (value, name) in enumerate(zip(state, names)):
         reach.value(value, slot(at, name))
     reach.finish()
-    return reach.guards if reach.lasting else None
+    return reach.guards, reach.lasting
 
 
 class _Reach:
-    """What a call can get hold of. Raises MayMeet once that may be a tensor."""
+    """What a call can get hold of. Raises MayMeet once that leads to torch or NumPy; `finish` does
+    if some of it cannot be read."""
 
     def __init__(self) -> None:
         self.guards = Guards()
         self.lasting = True  # the guards say all that the answer depends on
+        self.unread = False
         self.seen: dict[int, Any] = {}
         self.names: set[str] = set()  # attributes that code takes from objects
         self.reflecting = False  # some code takes any
-        self.tables: list[Any] = []  # of attributes, those of modules and functions too
+        # Of attributes, those of modules and functions too, and where they are at the next call.
+        self.tables: list[tuple[Any, Source | None]] = []
         self.objects: list[Any] = []  # of classes of the program
         self.roots: dict[int, Source] = {}
         self.work: list[tuple[Any, Source | None]] = []
@@ -120,22 +109,24 @@ class _Reach:
         while self.work:
             while self.work:
                 self._look(*self.work.pop())
-            for at, table in enumerate(self.tables):
+            for at, (table, source) in enumerate(self.tables):
                 names = table if self.reflecting and type(table) is not _Slots else self.names
                 for name in names:
                     if (at, name) not in done and name in table:
                         done.add((at, name))
-                        self._held(table[name])
+                        self._held(table[name], None if source is None else source.item(name))
             if self.reflecting:
                 self.values(part for obj in self.objects for part in gc.get_referents(obj))
                 self.objects.clear()
+        if self.unread:
+            raise MayMeet(unread=True)
 
     def _is_new(self, value: object) -> bool:
         if id(value) in self.seen:
             return False
         self.seen[id(value)] = value
         if len(self.seen) > _MOST:
-            raise MayMeet
+            raise MayMeet(unread=False)
         return True
 
     def _guard(self, value: Any, source: Source | None) -> None:
@@ -152,14 +143,16 @@ class _Reach:
     def _look(self, value: Any, source: Source | None) -> None:
         """Only its type is asked what a value is: its class may answer for it with code."""
         kind = type(value)
-        if kind in _SCALARS:
+        if kind in SCALARS:
             if source is not None:
                 self.guards.add(source, "type", kind)
             return
-        if kind in (tuple, dict) and not value and source is not None:
-            self.guards.add(source, "type", kind)
-            self.guards.add(source, "len", 0)
+        if source is not None and kind in _CONTAINERS and self._contents(value, kind, source):
             return
+        if source is not None and source.root().kind == "slot" and self._is_plain(value, kind):
+            if self._is_new(value):
+                self._argument(value, kind, source)
+                return
         self._guard(value, source)
         if not self._is_new(value):
             return
@@ -169,7 +162,7 @@ class _Reach:
             self._class(value)
         elif issubclass(kind, types.ModuleType):
             self._module(value)
-        elif kind in (list, tuple, set, frozenset, dict):
+        elif kind in _CONTAINERS:
             self._container(value)
         elif issubclass(kind, types.BuiltinFunctionType):
             self._builtin(value)
@@ -178,15 +171,56 @@ class _Reach:
         elif issubclass(kind, weakref.ReferenceType):
             self.lasting = False
             self.value(weakref.ref.__call__(value), None)
+        elif kind in _RUNNING:
+            self._generator(value)
         elif issubclass(kind, _HOLDING):
-            raise MayMeet
+            self.unread = True
         elif kind in _DESCRIPTORS:
             self.value(value.__objclass__, None)
         elif kind in (property, staticmethod, classmethod, types.MethodType):
             self.lasting = False
-            self._held(value)
+            self._held(value, None)
         else:
-            self._instance(value, kind)
+            self._instance(value, kind, None)
+
+    def _contents(self, value: Any, kind: type, source: Source) -> bool:
+        """Guard what a container holds, if that takes few guards, and look at it."""
+        if holds_scalars(value):
+            large = len(value) > _LARGE
+            self.lasting = self.lasting and not large
+            self.guards.add(source, "type", kind)
+            self.guards.add(source, "truth", begins_with_scalars if large else holds_scalars)
+            return True
+        if len(value) > _FEW or len(self.guards.entries) > _GUARDS:
+            return False
+        if kind is dict and _KEYS.issuperset(map(type, value)):
+            self.guards.add(source, "type", kind)
+            self.guards.add(source, "keys", tuple(value))
+            self.work += [(part, source.item(key)) for key, part in value.items()]
+            return True
+        if kind is list or kind is tuple:
+            self.guards.add(source, "type", kind)
+            self.guards.add(source, "len", len(value))
+            self.work += [(part, source.index(at)) for at, part in enumerate(value)]
+            return True
+        return False
+
+    def _is_plain(self, value: Any, kind: type) -> bool:
+        """An object of the program that may be made anew for each call: with few attributes in a
+        dictionary, which guards can compare, and nothing else."""
+        if _is_of_library(kind) or _is_in_c(kind) or hides_dict(kind):
+            return False
+        if any(_is_of_library(base) for base in _MRO_OF(kind)[:-1]):
+            return False
+        table = dict_of(value)
+        return table is not None and len(table) <= _FEW and has_plain_keys(table)
+
+    def _argument(self, value: Any, kind: type, source: Source) -> None:
+        """An argument or a part of one: the next call has another one like it."""
+        table = source.instance_dict()
+        self.guards.add(source, "type", kind)
+        self.guards.add(table, "keys", tuple(dict_of(value) or ()))
+        self._instance(value, kind, table)
 
     def _container(self, value: Any) -> None:
         if not value and type(value) in (tuple, frozenset):
@@ -194,20 +228,30 @@ class _Reach:
         self.lasting = False
         parts: list[Any] = [[*value.keys()], [*value.values()]] if type(value) is dict else [value]
         for part in parts:
-            if not set(map(type, part)) <= _SCALARS:
+            if not set(map(type, part)) <= SCALARS:
                 if len(part) > _MANY:
-                    raise MayMeet
+                    raise MayMeet(unread=False)
                 self.values(part)
 
+    def _generator(self, value: Any) -> None:
+        """One that does not run holds its function and its variables."""
+        self.lasting = False
+        held = gc.get_referents(value)
+        running = _RUNNING[type(value)].__get__(value)
+        self.unread |= running or types.FunctionType not in map(type, held)
+        self.values(held)
+
     def _module(self, module: types.ModuleType) -> None:
-        table = dict_of(module)
-        if table is None or type(module) is not types.ModuleType or "__getattr__" in table:
-            raise MayMeet
+        table = dict_of(module) or {}
         name = table.get("__name__")
-        if _top(name) in _COMPUTING or _top(name) in _MODULES_FROM_NOWHERE:
-            raise MayMeet
-        self.lasting = self.lasting and _top(name) in sys.stdlib_module_names
-        self._table(table)
+        if top(name) in COMPUTING:
+            raise MayMeet(unread=False)
+        library = top(name) in sys.stdlib_module_names
+        if type(module) is not types.ModuleType or ("__getattr__" in table and not library):
+            self.unread = True
+        self.unread |= top(name) in MODULES_FROM_NOWHERE
+        self.lasting = self.lasting and library
+        self._table(table, None)
 
     def _builtin(self, value: Any) -> None:
         owner = value.__self__
@@ -217,18 +261,16 @@ class _Reach:
             self.value(owner, None)
 
     def _of_library(self, module: object, name: object) -> None:
-        """Code of Python's own library, which does nothing but its work."""
-        top = _top(module)
-        if top not in sys.stdlib_module_names or top in _MODULES_FROM_NOWHERE:
-            raise MayMeet
-        if f"{module}.{name}" in _FROM_NOWHERE:
-            raise MayMeet
+        """Code in C, or of Python's own library."""
+        if top(module) in COMPUTING:
+            raise MayMeet(unread=False)
+        self.unread |= not only_works(module, name)
 
-    def _instance(self, value: Any, kind: type) -> None:
+    def _instance(self, value: Any, kind: type, table: Source | None) -> None:
         """An object: all that it holds, if code of the library, which names nothing here, works on
-        it; else the attributes that are named."""
+        it; else the attributes that are named. `table`: where those are at the next call."""
         if _MODULE_OF(kind) in _KEEPING and kind.__name__ in _STORES:
-            raise MayMeet
+            self.unread = True
         if kind is object:
             return
         self.value(kind, None)
@@ -239,12 +281,13 @@ class _Reach:
             return
         self.lasting = False
         if hides_dict(kind) or _is_in_c(kind):
-            raise MayMeet
+            self.unread = True
+            return
         self.objects.append(value)
-        self._table(dict_of(value) or {})
-        self._table(_Slots(value, kind))
+        self._table(dict_of(value) or {}, table)
+        self.tables.append((_Slots(value, kind), None))
 
-    def _held(self, value: Any) -> None:
+    def _held(self, value: Any, source: Source | None) -> None:
         """What is found under a name: the functions of a property, or the value itself."""
         kind = type(value)
         if kind is property:
@@ -252,14 +295,16 @@ class _Reach:
         elif kind in (staticmethod, classmethod):
             self.value(value.__func__, None)
         elif kind is types.MethodType:
+            self._guard(value, source)
             self.values((value.__func__, value.__self__))
         elif kind not in _DESCRIPTORS:  # what those give is asked of the objects
-            self.value(value, None)
+            self.value(value, source)
 
-    def _table(self, table: Any) -> None:
-        if type(table) is not _Slots and not has_plain_keys(table):
-            raise MayMeet
-        self.tables.append(table)
+    def _table(self, table: Any, source: Source | None) -> None:
+        if has_plain_keys(table):
+            self.tables.append((table, source))
+        else:
+            self.unread = True
 
     # ---- code
 
@@ -268,13 +313,16 @@ class _Reach:
         a class of the library, which may have hundreds, those that the library's class knows of and
         those that code names."""
         if issubclass(cls, (torch.Tensor, torch.nn.Module)):
-            raise MayMeet
+            raise MayMeet(unread=False)
         if _is_of_library(cls) or _is_in_c(cls):
             self._of_library(_MODULE_OF(cls), cls.__name__)
             return
-        if _MRO_OF(cls) is None or any(_top(_MODULE_OF(b)) in _COMPUTING for b in _MRO_OF(cls)):
-            raise MayMeet
+        if any(top(_MODULE_OF(base)) in COMPUTING for base in _MRO_OF(cls) or ()):
+            raise MayMeet(unread=False)
         self.lasting = False
+        if _MRO_OF(cls) is None:  # its metaclass is about to make it
+            self.unread = True
+            return
         self.value(type(cls), None)
         theirs = [base for base in _MRO_OF(cls) if _is_of_library(base)]
         known = {name for base in theirs if not _is_in_c(base) for name in _CONTENTS_OF(base)}
@@ -286,15 +334,15 @@ class _Reach:
 
     def _methods(self, contents: Any, known: set[str]) -> None:
         """Those of a class. `known`: the names that classes of the library above it have."""
-        self._table(contents)
+        self._table(contents, None)
         for name, held in contents.items():
             if not known or name in known or (name.startswith("__") and name.endswith("__")):
-                self._held(held)
+                self._held(held, None)
 
     def _function(self, fn: types.FunctionType, source: Source | None) -> None:
         home = fn.__globals__.get("__name__")
-        if _top(home) in _COMPUTING:
-            raise MayMeet
+        if top(home) in COMPUTING:
+            raise MayMeet(unread=False)
         for at, cell in enumerate(fn.__closure__ or ()):
             self.lasting = self.lasting and source is not None
             held = None if source is None else source.child("closure", at).cell()
@@ -303,8 +351,8 @@ class _Reach:
             self.value(default, None)
         if fn.__dict__:
             self.lasting = False
-            self._table(fn.__dict__)
-        if _top(home) in sys.stdlib_module_names:
+            self._table(fn.__dict__, None)
+        if top(home) in sys.stdlib_module_names:
             self._of_library(home, fn.__name__)
         else:
             self._code(fn.__code__, fn.__globals__)
@@ -313,17 +361,17 @@ class _Reach:
         if not self._is_new(code):
             return
         if not has_plain_keys(namespace):
-            raise MayMeet
+            self.unread = True
+            return
         found = _named(code)
-        if not found.attributes.isdisjoint(_TELLING):
-            raise MayMeet
+        self.unread |= not found.attributes.isdisjoint(TELLING)
         self.names |= found.attributes
-        self.reflecting |= found.computed or not found.attributes.isdisjoint(_REFLECTING)
+        self.reflecting |= found.computed or not found.attributes.isdisjoint(REFLECTING)
         for name, *attributes in found.loads:
-            self.reflecting |= name in _REFLECTING
+            self.reflecting |= name in REFLECTING
             self._global(namespace, name, attributes)
         for name, level, taken in found.imports:
-            self.reflecting |= not _REFLECTING.isdisjoint(taken)
+            self.reflecting |= not REFLECTING.isdisjoint(taken)
             self._import(namespace, name, level, taken)
         for const in code.co_consts:
             if type(const) is types.CodeType:
@@ -342,13 +390,15 @@ class _Reach:
                 break
             self._guard(value, at)
             table: Any = dict_of(value) or {}
-            if _top(table.get("__name__")) in _COMPUTING or not has_plain_keys(table):
-                raise MayMeet
+            if top(table.get("__name__")) in COMPUTING:
+                raise MayMeet(unread=False)
+            if not has_plain_keys(table):
+                self.unread = True
+                return
             self._of_module(table, attribute)
-            if attribute not in table:
-                if "__getattr__" in table:
-                    raise MayMeet
-                return  # the program raises
+            if attribute not in table:  # it raises, or makes what it gives
+                self.unread |= "__getattr__" in table
+                return
             value, at = table[attribute], self._root(table).item(attribute)
         self.value(value, at)
 
@@ -359,8 +409,7 @@ class _Reach:
         return self.roots[id(table)]
 
     def _of_module(self, table: dict[str, Any], name: str) -> None:
-        if f"{table.get('__name__')}.{name}" in _FROM_NOWHERE:
-            raise MayMeet
+        self.unread |= f"{table.get('__name__')}.{name}" in FROM_NOWHERE
 
     def _import(
         self, namespace: dict[str, Any], name: str, level: int, taken: tuple[str, ...]
@@ -370,9 +419,11 @@ class _Reach:
         if level:
             name = "." * level + name
             name = importlib.util.resolve_name(name, str(namespace.get("__package__") or "?"))
-        self.lasting = self.lasting and _top(name) in sys.stdlib_module_names
+        self.lasting = self.lasting and top(name) in sys.stdlib_module_names
         module = sys.modules.get(name)
         if module is None:
+            if top(name) not in sys.stdlib_module_names:
+                raise MayMeet(unread=False)
             self._of_library(name, "")
             return
         table: Any = dict_of(module) or {}
@@ -426,11 +477,7 @@ def _named(code: types.CodeType) -> Named:
 
 
 def _is_of_library(cls: type) -> bool:
-    return _top(_MODULE_OF(cls)) in sys.stdlib_module_names
-
-
-def _top(module: object) -> str:
-    return str(module).partition(".")[0]
+    return top(_MODULE_OF(cls)) in sys.stdlib_module_names
 
 
 def _is_in_c(cls: type) -> bool:

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import collections
+import copy
 import functools
 import os
+import pickle
 import queue
 import sys
+import time
 import traceback
 import types
 import weakref
@@ -16,6 +19,8 @@ import torch
 
 import suture
 from suture import events
+from suture.compiler.misses import left_to_python
+from suture.runtime.plain_values import Asked
 
 FACTOR = 3
 STATE: dict[str, object] = {"a": 2}
@@ -259,11 +264,152 @@ def test_a_traceback_has_the_frames_of_the_program_alone():
         assert names[1:] == ["fails"]
 
 
-def test_what_depends_on_objects_is_compiled_in_the_end():
+class Settings:
+    def __init__(self, scale):
+        self.scale = scale
+        self.names = ["a", "b"]
+
+
+SETTINGS = Settings(2)
+
+
+def scaled(n):
+    return n * SETTINGS.scale
+
+
+def test_what_depends_on_objects_is_not_traced_however_often_it_is_called():
     suture.reset()
-    ours = suture.compile(lambda: STATE["a"], backend="eager")
-    assert [ours() for _ in range(12)] == [2] * 12
-    assert suture.stats().variants == 1 and suture.stats().left_to_python
+    ours = suture.compile(scaled, backend="eager")
+    assert [ours(3) for _ in range(30)] == [6] * 30
+    assert suture.stats().variants == 0 and suture.stats().left_to_python
+
+
+def test_an_object_that_gets_a_tensor_is_seen_after_a_while():
+    suture.reset()
+    ours = suture.compile(scaled, backend="eager")
+    try:
+        assert [ours(3) for _ in range(30)] == [6] * 30
+        SETTINGS.scale = torch.ones(2)
+        end = time.monotonic() + 60
+        while suture.stats().graphs == 0 and time.monotonic() < end:
+            torch.testing.assert_close(ours(3), torch.full((2,), 3.0))
+        assert suture.stats().graphs == 1
+    finally:
+        SETTINGS.scale = 2
+
+
+def test_what_was_asked_a_moment_ago_is_not_asked_again(monkeypatch):
+    now = [0.0]
+    monkeypatch.setattr(time, "perf_counter", lambda: now[0])
+    asked = Asked()
+    asked.answered(took=0.001)
+    now[0] = 0.0199
+    assert asked()
+    now[0] = 0.0201
+    assert not asked()
+    asked.answered(took=60.0)
+    now[0] += 1
+    assert not asked()
+
+
+def twice(holder):
+    return holder.scale * 2 if holder.names else 0
+
+
+def test_objects_made_anew_for_each_call_are_seen_by_what_they_hold():
+    suture.reset()
+    ours = suture.compile(twice, backend="eager")
+    assert [ours(Settings(n)) for n in range(30)] == [n * 2 for n in range(30)]
+    assert suture.stats().variants == 0
+    torch.testing.assert_close(ours(Settings(torch.ones(2))), torch.full((2,), 2.0))
+    assert suture.stats().graphs == 1
+
+
+CONTAINERS = {
+    "list": (list(range(5)), [1, torch.ones(2)]),
+    "long list": (list(range(500)), [torch.ones(2)] * 500),
+    "dict": ({"a": 1}, {"a": torch.ones(2)}),
+    "longer dict": ({str(n): n for n in range(500)}, {"a": torch.ones(2)}),
+    "nested": ({"a": [1, (2, 3)], "b": {"c": None}}, {"a": [1, (2, 3)], "b": {"c": torch.ones(2)}}),
+    "tuple": ((1, 2), (1, torch.ones(2))),
+}
+
+
+def largest(parts):
+    if isinstance(parts, dict):
+        parts = parts.values()
+    found = [largest(part) if isinstance(part, (dict, list, tuple)) else part for part in parts]
+    return found[-1]
+
+
+@pytest.mark.parametrize("kind", CONTAINERS)
+def test_containers_are_seen_by_what_they_hold(kind):
+    plain, with_tensor = CONTAINERS[kind]
+    suture.reset()
+    ours = suture.compile(lambda parts: largest(parts), backend="eager")
+    for _ in range(30):
+        assert ours(copy.deepcopy(plain)) == largest(plain)
+    assert suture.stats().variants == 0
+    assert ours(with_tensor) is largest(with_tensor)
+    assert suture.stats().variants > 0
+
+
+def test_a_later_call_with_a_list_of_its_own_is_not_asked_about_again():
+    suture.reset()
+    ours = suture.compile(lambda parts: sum(parts), backend="eager")
+    ours([1, 2])
+    questions = []
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(left_to_python, "guards_of_plain", lambda *_: questions.append(1))
+        assert [ours([n]) for n in range(5)] == list(range(5))
+    assert questions == []
+
+
+def paused():
+    found = yield 1
+    yield found
+
+
+GENERATOR = paused()
+
+
+def from_generator(n):
+    return len([value for value in GENERATOR]) + n
+
+
+def with_tensors(x):
+    yield x
+
+
+HOLDING = with_tensors(TENSOR)
+
+
+def test_a_generator_is_known_by_its_function_and_its_variables():
+    _, stats = compiled(from_generator, 1, calls=1)
+    assert stats.left_to_python and stats.variants == 0
+    _, stats = compiled(lambda: next(HOLDING) + 1, calls=1)
+    assert not stats.left_to_python
+
+
+def pickled(text):
+    total = 0
+    for _ in range(30):
+        total += len(pickle.loads(text))
+        open(os.devnull).close()
+    return total
+
+
+def test_little_is_traced_of_what_only_says_nothing_of_what_it_gives():
+    _, stats = compiled(pickled, pickle.dumps("abc"), calls=1)
+    assert 0 < stats.variants < 12 and not stats.left_to_python
+
+
+def test_what_is_unpickled_is_compiled():
+    fn = lambda text: pickle.loads(text) * 2 + 1  # noqa: E731
+    text = pickle.dumps(torch.ones(2))
+    results, stats = compiled(fn, text, calls=1)
+    torch.testing.assert_close(results[0], torch.full((2,), 3.0))
+    assert stats.graphs == 1
 
 
 def test_reset_forgets_what_was_left():

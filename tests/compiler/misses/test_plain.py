@@ -4,12 +4,20 @@ from __future__ import annotations
 
 import random
 
+import pytest
 import torch
 
 import suture
 from tests.harness import check
 
 SCALES = {"a": 2}
+
+
+@pytest.fixture(autouse=True)
+def traced():
+    """What is traced of plain Python is asked here."""
+    with suture.config.patch(trace_tensor_free=True):
+        yield
 
 
 def mixed(start, turns):
