@@ -296,10 +296,8 @@ def set_pop(self: Set, trace: Trace) -> Value:
     first = set_order(trace, self)[0]
     entries = self.change(trace)
     self.history.add("pop", ())
-    if self.table is not MOVED:
-        at = self.table.pop()
-    else:
-        at = key_of(trace, self, first).hash_key(trace)
+    moved = self.table is MOVED
+    at = key_of(trace, self, first).hash_key(trace) if moved else self.table.pop()
     member: Value = entries.pop(at)
     return member
 
