@@ -249,6 +249,8 @@ def _ragged_sizes(value: Any, part: Any) -> list[int]:
     if not value.is_nested:
         return []
     told = [size for size in value.shape if not symbolic_shapes.is_ragged(size)]
+    if part is not value:
+        told.append(value.shape[0] + 1)  # offsets: a number, as the size that it comes from is
     marked = marks_of(part).dynamic
     return [
         i

@@ -139,3 +139,35 @@ def test_nested_tensors_made_of_intermediates_have_a_derivative():
     for values, run in ((want, fn), (got, compiled)):
         run(values, lengths).values().sum().backward()
     torch.testing.assert_close(got.grad, want.grad)
+
+
+@pytest.mark.parametrize("write", [False, True])
+def test_derivatives_are_compiled_for_any_batch(write, caplog):
+    """The number of pieces is known where it does not change: one that only looks like a symbol was
+    counted as one when the graph was compiled, and not when it ran."""
+
+    def fn(x, y):
+        z = x.sin()
+        if write:
+            y.sin_()
+        return z.cos(), y.cos()
+
+    graphs = []
+
+    def backend(gm, inputs):
+        graphs.append(gm)
+        return suture.backends.lookup("aot_eager")(gm, inputs)
+
+    compiled = suture.compile(fn, backend=backend)
+    for lengths in ((2, 4), (3, 2), (5, 2, 2), (6, 2, 3, 4), (2, 2, 2, 2, 3)):
+        ours, theirs = jagged(*lengths, requires_grad=True), torch.ones(2)
+        copy = ours.detach().clone().requires_grad_()
+        written = theirs.clone()
+        made, expected = compiled(ours, theirs), fn(copy, written)
+        assert torch.equal(made[1], expected[1]) and torch.equal(theirs, written)
+        assert same(made[0], expected[0])
+        made[0].values().sum().backward()
+        expected[0].values().sum().backward()
+        assert torch.allclose(ours.grad.values(), copy.grad.values())
+    assert len(graphs) <= 2
+    assert "raised" not in caplog.text
