@@ -136,10 +136,11 @@ def object_hash_key(trace: Trace, obj: Object) -> Hashable:
     raw = abstract.type_lookup(trace, obj.cls, "__hash__")
     if raw is None:
         return abstract.raise_(trace, TypeError, f"unhashable type: '{type_name(obj.cls)}'")
-    plain = abstract.type_lookup(trace, obj.cls, "__eq__") is object.__eq__
-    if raw is object.__hash__ and plain:
+    compares = abstract.type_lookup(trace, obj.cls, "__eq__")
+    if raw is object.__hash__ and compares is object.__eq__:
         return obj.identity()
-    if isinstance(raw, types.FunctionType) or raw is object.__hash__:
+    own = isinstance(raw, types.FunctionType) or isinstance(compares, types.FunctionType)
+    if own or raw is object.__hash__:
         return _traced_key(trace, obj, raw)
     if obj.storage is not None:
         key: Hashable = obj.storage.hash_key(trace)
@@ -157,7 +158,10 @@ def _traced_key(trace: Trace, obj: Object, raw: object) -> HashKey:
         method = abstract.type_lookup(trace, obj.cls, name)
         if isinstance(method, types.FunctionType) and not _may_run_again(method):
             raise Break(objects.UNKNOWN_OBJECT, operation="hash", object=obj.describe())
-    result = abstract.finish(trace, abstract.call_type_method(trace, obj, "__hash__", [], {}))
+    if isinstance(raw, types.FunctionType):
+        result = abstract.finish(trace, abstract.call_type_method(trace, obj, "__hash__", [], {}))
+    else:
+        result = abstract.hash_of(trace, obj)
     if not result.is_constant() or not isinstance(result.constant(), int):
         if result.is_constant():
             abstract.raise_(trace, TypeError, "__hash__ method should return an integer")

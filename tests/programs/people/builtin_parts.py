@@ -175,3 +175,49 @@ def keywords_of_partials():
         )
 
     return fn, [(line(),), (line() * 2,), (line(),)]
+
+
+class Tagged(str):
+    """A text that is equal to others with its tag."""
+
+    def __new__(cls, text, tag=0):
+        made = super().__new__(cls, text)
+        made.tag = tag
+        return made
+
+    def __eq__(self, other):
+        return str.__eq__(self, other) and getattr(other, "tag", 0) == self.tag
+
+    __hash__ = str.__hash__
+
+
+class Unordered(tuple):
+    def __eq__(self, other):
+        return sorted(self) == sorted(other)
+
+    def __hash__(self):
+        return hash(sum(self))
+
+
+@program
+def keys_that_compare_themselves():
+    seen = {"ab": 0}
+    kept = Tagged("ab", 2)
+
+    def fn(x, text, tag):
+        made = Tagged(text, tag)
+        plain = {text: 1}
+        found = (
+            made in plain,
+            text in {made: 1},
+            kept in plain,
+            plain.get(made),
+            {made: 1}.get(text),
+        )
+        members = len({made, text}), made in {text}, text in {made}, made in plain.keys()
+        pairs = {Unordered((1, 2)): "one"}
+        turned = pairs.get(Unordered((2, 1))), pairs.get(Unordered((3, 0))), (3,) in pairs
+        seen[made] = seen.get(made, 0) + 1
+        return x * len(seen), found, members, turned, [str(k) for k in seen], list(seen.values())
+
+    return fn, [(line(), "ab", 1), (line(), "ab", 0), (line(), "cd", 2), (line(), "ab", 1)]
