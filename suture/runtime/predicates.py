@@ -152,10 +152,21 @@ class LevelIs(Predicate):
         self.__name__ = f"level {level} is {'on' if on else 'off'} for"
 
     def __call__(self, logger: Any) -> bool:
-        return bool(logger.isEnabledFor(self.level)) is self.on
+        return level_is_on(logger, self.level) is self.on
 
     def parts(self) -> tuple[Any, ...]:
         return self.level, self.on
+
+
+def level_is_on(logger: Any, level: int) -> bool:
+    """What `isEnabledFor` of a logger gives. The logger does not remember it: tracing and guards
+    change nothing."""
+    if logger.disabled:
+        return False
+    known = logger._cache.get(level)
+    if known is not None:
+        return bool(known)
+    return bool(logger.manager.disable < level and level >= logger.getEffectiveLevel())
 
 
 class SameAnswer(Predicate):

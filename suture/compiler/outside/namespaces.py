@@ -189,7 +189,7 @@ def import_name(trace: Trace, name: str, fromlist: tuple[str, ...] | None, level
         base = ".".join(parts[: len(parts) - level + 1])
         full = f"{base}.{name}" if name else base
     found = sys.modules.get(full)
-    if found is None or "__import__" in namespace:
+    if found is None or "__import__" in namespace or _modules_changed(trace):
         raise Break(python.IMPORT, module=full)
     if not isinstance(found, types.ModuleType):
         return _import_object(trace, found, full, fromlist)  # type: ignore[unreachable]
@@ -204,6 +204,12 @@ def import_name(trace: Trace, name: str, fromlist: tuple[str, ...] | None, level
     return abstract.wrap(
         trace, found, abstract.pinned(trace, sys.modules, "sys.modules").item(found.__name__)
     )
+
+
+def _modules_changed(trace: Trace) -> bool:
+    """Whether the region has put modules into `sys.modules` or taken them out."""
+    _, table = trace.outside.known.get(id(sys.modules), (None, None))
+    return bool(getattr(table, "changed", False))
 
 
 def _import_object(

@@ -83,3 +83,16 @@ def test_an_annotation_in_a_class_body_leaves_the_builtins_alone():
 
     check(fn, torch.ones(2), breaks=None)
     assert "__annotations__" not in vars(builtins)
+
+
+def test_an_import_behind_a_deleted_module_loads_it_anew():
+    def fn(x):
+        import colorsys
+
+        before = colorsys
+        del sys.modules["colorsys"]
+        import colorsys
+
+        return x + 1, before is colorsys, sys.modules["colorsys"] is colorsys
+
+    check(fn, torch.ones(1), graphs=None, breaks=None, recompiles=None)
