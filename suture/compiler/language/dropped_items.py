@@ -10,10 +10,13 @@ from collections import OrderedDict, defaultdict, deque
 from collections.abc import Iterable, Iterator
 from typing import Any
 
+import torch
+
 from suture.breaks import Break, objects
-from suture.compiler.core import Trace
+from suture.compiler.abstract import implements
+from suture.compiler.core import Trace, Value
 from suture.compiler.language.dropped import ends_visibly, is_holder, kept_outside, reached
-from suture.compiler.objects import Dict, List, Object
+from suture.compiler.objects import Dict, List, Object, Sequence, Symbol, sequence
 from suture.compiler.objects.growing import GrowingList
 
 _MOST_ITEMS = 1_000  # of a container, that are looked at
@@ -42,6 +45,20 @@ def dropped_item(trace: Trace) -> Break | None:
             return Break(objects.FINALIZED_HERE, type=type(real).__name__)
     finalized.in_containers = [real for real in finalized.in_containers if id(real) in held]
     return None
+
+
+@implements(sequence.may_put)
+def may_put(trace: Trace, of: Sequence, key: Value) -> bool:
+    index, number = key.source, key.value if isinstance(key, Symbol) else None
+    if not isinstance(of, GrowingList) or index is None or not isinstance(number, torch.SymInt):
+        return False
+    if of.put:
+        return index in of.put
+    if not 0 <= number.node.hint < len(of.outside):
+        return False
+    if sequence.picked_item(trace, of, key) is None:
+        return False
+    return not ends_visibly(of.outside[number.node.hint])
 
 
 def _watch_changed(trace: Trace) -> None:

@@ -34,7 +34,7 @@ class History:
         "_moving",
         "_numbers",
         "_objects",
-        "_of_modules",
+        "_of_layers",
         "_plan",
         "_ranks",
         "_received",
@@ -54,7 +54,7 @@ class History:
         self._sizes: dict[tuple[str, int], tuple[int, ...]] = {}
         self._strides: dict[tuple[str, int], Any] = {}
         self._objects: dict[str, Any] = {}
-        self._of_modules: set[str] = set()  # numbers of objects that stay, such as a module's
+        self._of_layers: set[str] = set()  # numbers in which layers differ: a module's, lengths
         self._iterator_indices: dict[str, str] = {}
         self._moving: dict[tuple[str, int], set[int]] = {}
         self._changing: set[str] = set()
@@ -127,7 +127,7 @@ class History:
         """Take over what another history of the same point has seen: what differs between the two
         changes. Without `everything` that counts for ints below a module that is an argument."""
         for path, number in other._numbers.items():
-            if everything or (type(number) is int and path in other._of_modules):
+            if everything or (type(number) is int and path in other._of_layers):
                 if self._numbers.setdefault(path, number) != number:
                     self._changing.add(path)
         if not everything:
@@ -171,11 +171,15 @@ class History:
             return True
         before = self._numbers.setdefault(path, value)
         if fixed:
-            self._of_modules.add(path)
+            self._of_layers.add(path)
         if config.automatic_dynamic and (before != value or type(before) is not type(value)):
             self._changing.add(path)
             return True
         return False
+
+    def differs_by_layer(self, path: str) -> None:
+        """The number at `path` is one in which layers that share their code differ."""
+        self._of_layers.add(path)
 
     def same_number(self, path: str, number: Any) -> bool:
         """Whether the number at `path` has been the same in all calls so far."""

@@ -13,9 +13,10 @@ from typing import Any
 from suture.compiler import abstract
 from suture.compiler.core import Held, Trace, Value
 from suture.compiler.emitting import Emitter
+from suture.compiler.objects import sequence
 from suture.compiler.objects.constant import Constant
 from suture.compiler.objects.deque import Deque, deque_append, deque_extend
-from suture.compiler.objects.list_ import List, list_append, list_extend
+from suture.compiler.objects.list_ import List, list_append, list_extend, list_setitem
 from suture.compiler.objects.methods import method, run_method
 from suture.compiler.objects.sequence import sequence_add, sequence_len
 from suture.compiler.objects.set_ import Set, set_add, set_len
@@ -54,29 +55,70 @@ class _OnDemand:
 
 
 class GrowingList(_OnDemand, List):
-    """`load()` gives the items that are there already, and guards them. `added` holds what was
-    appended before anybody asked for them."""
+    """`load()` gives the items that `outside`, the real list, has already, and guards them. `added`
+    holds what was appended before anybody asked for them; `put` what was put in at a number from
+    outside that changes from call to call, by the number's source. Who asks for the items has that
+    number known."""
 
-    __slots__ = ("_items", "_load", "added")
+    __slots__ = ("_items", "_load", "added", "outside", "put")
 
-    def __init__(self, load: Callable[[], list[Any]], source: Source | None) -> None:
+    def __init__(
+        self, load: Callable[[], list[Any]], source: Source | None, outside: list[Any]
+    ) -> None:
         self._load = load
+        self.outside = outside
         self._items: list[Any] | None = None
         self.added: list[Any] = []
+        self.put: dict[Source, tuple[Value, Callable[[], int], Value]] = {}
         super(List, self).__init__((), source)
         self._items = None
+
+    def load(self) -> list[Any]:
+        found = super().load()
+        for _, index, value in self.put.values():
+            found[index()] = value
+        return found
+
+    def truth(self, trace: Trace) -> bool | None:
+        if self._items is None and self.added:
+            return True
+        length = sequence.outside_length(trace, self) if self._items is None else None
+        return super().truth(trace) if length is None else abstract.truth(trace, length)
 
     def write_back(self, emit: Emitter, name: str) -> None:
         if self._items is not None:
             super().write_back(emit, name)
-        elif len(self.added) == 1:
+            return
+        for index, _, value in self.put.values():
+            emit.line(f"list.__setitem__({name}, {emit.value(index)}, {emit.value(value)})")
+        if len(self.added) == 1:
             emit.line(f"list.append({name}, {emit.value(self.added[0])})")
-        else:
+        elif self.added:
             inner = ", ".join(emit.value(i) for i in self.added)
             emit.line(f"list.extend({name}, [{inner}])")
 
     def made_like(self, items: Iterable[Held]) -> List:
         return List(items)
+
+
+@method(GrowingList, "__len__")
+def growing_list_len(self: GrowingList, trace: Trace) -> Value:
+    found = sequence.outside_length(trace, self) if self._items is None else None
+    if found is None:
+        return sequence_len(self, trace)
+    return abstract.binary(trace, "add", found, Constant(len(self.added))) if self.added else found
+
+
+@method(GrowingList, "__setitem__")
+def growing_list_setitem(self: GrowingList, trace: Trace, key: Value, value: Any) -> Value:
+    """An item at an index from outside that changes is replaced there, in each call."""
+    index = key.source
+    if index is None or self._items is not None or not sequence.may_put(trace, self, key):
+        return list_setitem(self, trace, key, value)
+    self.touch(trace)
+    self.changes += 1
+    self.put[index] = (key, lambda: abstract.integer(trace, key), value)
+    return Constant(None)
 
 
 @method(GrowingList, "append")

@@ -256,6 +256,18 @@ def picked_item(trace: Trace, of: Sequence, key: Value) -> Value | None:
 
 
 @declared
+def may_put(trace: Trace, of: Sequence, key: Value) -> bool:
+    """Whether `of[key] = ...` may replace such an item wherever it is: no other of `of` was
+    replaced, and nobody sees the end of the object that is there now."""
+
+
+@declared
+def outside_length(trace: Trace, of: Sequence) -> Value | None:
+    """How long a list from outside, whose items nobody has asked for, was when the region began,
+    if that changes from call to call. None: it had better be known."""
+
+
+@declared
 def sequence_compare(trace: Trace, symbol: str, left: Value, right: Value) -> Value:
     """What `left.__eq__(right)`, `__lt__` and the others (`symbol`) give for a list or a tuple."""
 

@@ -83,8 +83,13 @@ def _written(trace: Trace) -> Iterator[tuple[Any, Any]]:
     """(source, new value) of what changed in objects that exist outside."""
     for changed in list(trace.effects.touched.values()):
         source = changed.source
-        grows = isinstance(changed, (GrowingDeque, GrowingList)) and not changed.loaded()
-        if source is None or grows:
+        if source is None:
+            continue
+        if isinstance(changed, (GrowingDeque, GrowingList)) and not changed.loaded():
+            if isinstance(changed, GrowingList):
+                for index, (_, _, value) in changed.put.items():
+                    yield source.pick(index), value
+                yield source.call(len), Constant(len(changed.outside) + len(changed.added))
             continue
         if isinstance(changed, Object):
             for name, value in changed.attrs.items():

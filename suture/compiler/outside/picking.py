@@ -16,7 +16,8 @@ import torch
 from suture.compiler import abstract
 from suture.compiler.abstract import implements
 from suture.compiler.core import Lazy, Trace, Value
-from suture.compiler.objects import Sequence, Symbol, sequence
+from suture.compiler.objects import Constant, GrowingList, Sequence, Symbol, sequence
+from suture.compiler.outside.inputs import wrap_number
 
 # What a region reads of these is part of its code, or is reached by ways that start at an object
 # which stays the same: a variant for each is right.
@@ -25,24 +26,66 @@ _KNOWN = (torch.nn.Module, type, types.FunctionType, types.MethodType, types.Bui
 
 @implements(sequence.picked_item)
 def picked_item(trace: Trace, of: Sequence, key: Value) -> Value | None:
-    if not isinstance(key, Symbol) or key.source is None or not _is_as_outside(of):
+    if not isinstance(key, Symbol) or key.source is None:
         return None
+    unread = of if isinstance(of, GrowingList) and not of.loaded() else None
+    if unread is not None and unread.put:
+        put = unread.put.get(key.source)
+        return put[2] if put is not None else None
     hint = key.value.node.hint if isinstance(key.value, torch.SymInt) else None
-    if type(hint) is not int or not -len(of.items) <= hint < len(of.items):
+    if type(hint) is not int or of.known_source.stored is not None:
         return None
-    item = of.items[hint]
-    # One that was looked at already has been changed, or is guarded by its place in the list.
-    if type(item) is not Lazy or item.source is not of.known_source.index(hint % len(of.items)):
-        return None
-    if issubclass(type(item.value), _KNOWN):
+    if unread is not None and hint >= len(unread.outside):
+        return _added_item(trace, unread, key, hint - len(unread.outside))
+    item = _unread_item(of, hint) if unread is None else _real_item(unread, hint)
+    if item is _NONE or issubclass(type(item), _KNOWN):
         return None
     source = of.known_source.pick(key.source)
     found = trace.outside.picked.get(id(source))
     if found is None:
-        found = trace.outside.picked[id(source)] = abstract.wrap(trace, item.value, source)
+        found = trace.outside.picked[id(source)] = abstract.wrap(trace, item, source)
     return found
 
 
-def _is_as_outside(of: Any) -> bool:
-    """Whether the sequence holds what the real one does."""
-    return of.kind in (list, tuple) and not of.changed and of.source.stored is None
+_NONE = object()
+
+
+def _real_item(of: GrowingList, hint: int) -> object:
+    """What was at the index when the region began, of a list whose items nobody has asked for."""
+    return of.outside[hint] if 0 <= hint < len(of.outside) else _NONE
+
+
+def _added_item(trace: Trace, of: GrowingList, key: Value, at: int) -> Value | None:
+    """What was appended at an index that is as far behind the items from outside in each call."""
+    if at >= len(of.added):
+        return None
+    # The index changes, so the length does too.
+    trace.region.history.changes(of.known_source.call(len).path())
+    length = outside_length(trace, of)
+    if length is None:
+        return None
+    expected = abstract.binary(trace, "add", length, Constant(at))
+    same = abstract.compare(trace, "==", key, expected)
+    return of.added[at] if abstract.truth(trace, same) else None
+
+
+def _unread_item(of: Any, hint: int) -> object:
+    """The same of a sequence that holds what the real one does. One that was looked at already has
+    been changed, or is guarded by its place."""
+    length = len(of.items)
+    if of.kind not in (list, tuple) or of.changed or not -length <= hint < length:
+        return _NONE
+    item = of.items[hint]
+    if type(item) is not Lazy or item.source is not of.known_source.index(hint % length):
+        return _NONE
+    return item.value
+
+
+@implements(sequence.outside_length)
+def outside_length(trace: Trace, of: Sequence) -> Value | None:
+    assert isinstance(of, GrowingList)
+    source, length = of.known_source.call(len), len(of.outside)
+    if of.known_source.stored is not None:
+        return None
+    trace.region.history.differs_by_layer(source.path())
+    return wrap_number(trace, length, source)

@@ -341,7 +341,9 @@ _STRUCTURE = (
 )  # fmt: skip
 _VARIABLES: dict[type, Any] = {
     GrowingDeque: lambda v: v.items if v.loaded() else v.added,
-    GrowingList: lambda v: v.items if v.loaded() else v.added,
+    GrowingList: lambda v: (
+        v.items if v.loaded() else [*v.added, *(n for _, _, n in v.put.values())]
+    ),
     GrowingTuple: lambda v: v.items if v.loaded() else v.added,
     List: lambda v: v.items,
     Tuple: lambda v: v.items,

@@ -34,10 +34,10 @@ def _size(trace: Trace, value: object, source: Source | None) -> Value:
 
 
 @wraps(list)
-def _list(trace: Trace, value: object, source: Source | None) -> Value:
+def _list(trace: Trace, value: list[Any], source: Source | None) -> Value:
     source = source if source is not None else abstract.pinned(trace, value, "a list")
     trace.guards.add(source, "type", list)
-    return GrowingList(lambda: _loaded(trace, value, source), source)
+    return GrowingList(lambda: _loaded(trace, value, source), source, value)
 
 
 def _loaded(trace: Trace, value: Any, source: Source) -> list[Any]:
