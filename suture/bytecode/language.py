@@ -17,6 +17,19 @@ CLASSMETHOD_ASKS = sys.version_info < (3, 13)
 SINGLE_INTS = range(-5, 1025 if int("1024") is int("1024") else 257)
 
 
+_LAZY_IMPORT = getattr(types, "LazyImportType", None)
+
+
+def is_lazy_import(value: object) -> bool:
+    """Whether a global variable holds what `lazy import` has left of a module or a name (Python
+    3.15): code that reads the variable imports it and puts it there."""
+    return type(value) is _LAZY_IMPORT
+
+
+# Whether `map` takes `strict=True`, as `zip` does; from 3.14 on.
+MAP_TAKES_STRICT = sys.version_info >= (3, 14)
+
+
 class _Counted:
     """Iterable; notices that its length is asked for."""
 
