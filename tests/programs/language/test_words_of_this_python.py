@@ -10,6 +10,7 @@ import warnings
 import pytest
 import torch
 
+import suture
 from tests.harness import check
 
 
@@ -137,3 +138,19 @@ def test_bounds_of_type_parameters_are_computed_when_asked_for():
         space,
     )
     check(space["fn"], graphs=0, breaks=None, recompiles=None)
+
+
+@pytest.mark.parametrize("lengths", [(2, 2), (3, 2), (2, 3), (2, 2, 1), (1, 1, 2), (0, 1), ()])
+def test_map_is_as_strict_as_it_is_in_python(lengths):
+    def fn(x):
+        seen = []
+        try:
+            made = map(lambda *a: sum(a), *[range(n) for n in lengths], strict=True)
+            suture.graph_break()
+            seen.extend(made)
+            seen.extend(map(lambda *a: sum(a), *[range(n) for n in lengths], strict=True))
+        except (TypeError, ValueError) as error:
+            return x + 1, str(error), seen
+        return x + sum(seen), list(map(abs, [1], strict=False))
+
+    check(fn, torch.ones(2), graphs=None, breaks=None, recompiles=None, interpreted=None)
