@@ -30,7 +30,7 @@ IMPORT = define(
         "Importing `{module}` for the first time runs its code, which may do anything. Python runs "
         "the import; once the module is loaded the statement is captured."
     ),
-    hints=("Import at module level.",),
+    hints=("Import at module level.", "Use a lazy import once before the function is called."),
     kind=Kind.FUNDAMENTAL,
     leaves=Leaves.FRAME,
 )

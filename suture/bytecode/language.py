@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import sys
 import types
 from collections import deque
@@ -15,6 +16,22 @@ CLASSMETHOD_ASKS = sys.version_info < (3, 13)
 
 # The ints of which there is one object each, however they are computed; up to 256 before 3.15.
 SINGLE_INTS = range(-5, 1025 if int("1024") is int("1024") else 257)
+
+
+_LAZY_IMPORT = getattr(types, "LazyImportType", None)
+
+
+def is_lazy_import(value: object) -> bool:
+    """Whether a global variable holds what `lazy import` has left of a module or a name (Python
+    3.15): code that reads the variable imports it and puts it there."""
+    return type(value) is _LAZY_IMPORT
+
+
+# What stands for an argument that the call of a functools.partial gives; from 3.14 on.
+PLACEHOLDER = getattr(functools, "Placeholder", None)
+
+# Whether `map` takes `strict=True`, as `zip` does; from 3.14 on.
+MAP_TAKES_STRICT = sys.version_info >= (3, 14)
 
 
 class _Counted:
@@ -60,6 +77,22 @@ def _close_keeps_variables() -> bool:
 # `close()` of a generator that waits outside of any block leaves its variables to it; some releases
 # of 3.12 do that, where others free them at once.
 CLOSE_KEEPS_VARIABLES = _close_keeps_variables()
+
+
+def _close_gives_result() -> bool:
+    def returning() -> Iterator[None]:
+        try:
+            yield
+        except GeneratorExit:
+            return True  # type: ignore[return-value]
+
+    made = returning()
+    next(made)
+    return made.close() is True  # type: ignore[attr-defined]
+
+
+# `close()` of a generator gives what the generator returns, from 3.13 on; before, None.
+CLOSE_GIVES_RESULT = _close_gives_result()
 
 
 def _frees_last_first() -> bool:

@@ -13,6 +13,7 @@ import types
 from typing import Any, NoReturn
 
 from suture.breaks import Break, calls
+from suture.bytecode.language import MAP_TAKES_STRICT
 from suture.compiler import abstract
 from suture.compiler.abstract import implements
 from suture.compiler.core import Trace, Value
@@ -27,7 +28,7 @@ _ARITY: dict[Any, tuple[int, int | None, frozenset[str] | None]] = {
     range: (1, 3, frozenset()),
     slice: (1, 3, frozenset()),
     zip: (0, None, frozenset({"strict"})),
-    map: (2, None, frozenset()),
+    map: (2, None, frozenset({"strict"} if MAP_TAKES_STRICT else ())),
     filter: (2, 2, frozenset()),
     bool: (0, 1, frozenset()),
     iter: (1, 2, frozenset()),

@@ -44,6 +44,7 @@ from suture.compiler.objects.constant import is_plain
 from suture.compiler.objects.foldable_calls import refuse_changing, runs_program
 from suture.compiler.objects.lookup import is_buffer
 from suture.compiler.objects.methods import run_method
+from suture.compiler.objects.partial import is_placeholder
 from suture.compiler.objects.text import Text, field
 from suture.runtime.predicates import is_literal
 
@@ -243,6 +244,9 @@ def _object(trace: Trace, args: list[Value], kwargs: dict[str, Value]) -> Value:
 @handles(functools.partial)
 def _partial(trace: Trace, args: list[Value], kwargs: dict[str, Value]) -> Value:
     fn, rest = args[0], args[1:]
+    holes = any(map(is_placeholder, [*rest, *kwargs.values()]))
+    if holes or (isinstance(fn, Partial) and fn.holes):  # Python fits them into each other
+        raise Break(calls.C_FUNCTION, function="functools.partial")
     if isinstance(fn, Partial):
         attributes = abstract.instance_dict(trace, fn)
         assert isinstance(attributes, Dict)

@@ -217,14 +217,14 @@ def close_generator(trace: Trace, gen: Generator) -> Value:
         gen.left, gen.frame = gen.frame.locals, None
         return Constant(None)
     try:
-        kind, _ = resume(trace, gen, Constant(None), Raise(GeneratorExit, []))
+        kind, result = resume(trace, gen, Constant(None), Raise(GeneratorExit, []))
     except Raised as raised:
         if issubclass(raised.exception.python_type(), (GeneratorExit, StopIteration)):
             return Constant(None)
         raise
     if kind == "yield":
         return abstract.raise_(trace, RuntimeError, "generator ignored GeneratorExit")
-    return Constant(None)
+    return result if language.CLOSE_GIVES_RESULT else Constant(None)
 
 
 @implements(generator.throw_into_generator)

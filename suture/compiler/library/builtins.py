@@ -169,16 +169,19 @@ def _enumerate(trace: Trace, args: list[Value], kwargs: dict[str, Value]) -> Val
 
 @handles(zip)
 def _zip(trace: Trace, args: list[Value], kwargs: dict[str, Value]) -> Value:
+    return Zip([abstract.iterate(trace, a) for a in args], _is_strict(trace, kwargs))
+
+
+def _is_strict(trace: Trace, kwargs: dict[str, Value]) -> bool:
     strict = kwargs.get("strict")
-    return Zip(
-        [abstract.iterate(trace, a) for a in args],
-        bool(strict is not None and abstract.truth(trace, strict)),
-    )
+    return bool(strict is not None and abstract.truth(trace, strict))
 
 
 @handles(map)
 def _map(trace: Trace, args: list[Value], kwargs: dict[str, Value]) -> Value:
-    return Map(args[0], [abstract.iterate(trace, a) for a in args[1:]])
+    if len(args) < 2:  # a keyword does not count
+        raise Break(calls.C_FUNCTION, function="map")
+    return Map(args[0], [abstract.iterate(trace, a) for a in args[1:]], _is_strict(trace, kwargs))
 
 
 @handles(filter)

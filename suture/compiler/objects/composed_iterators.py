@@ -11,8 +11,9 @@ from suture.compiler.objects.constant import Constant
 from suture.compiler.objects.iterator import END, Iterator
 
 
-class Zip(Iterator):
-    """zip(...) over other iterators."""
+class _Parallel(Iterator):
+    """An iterator that takes one item of each of its parts at a time; if it is strict, they must
+    end together."""
 
     __slots__ = ("parts", "strict")
 
@@ -21,40 +22,51 @@ class Zip(Iterator):
         self.parts = parts
         self.strict = strict
 
+    def _row(self, trace: Trace) -> list[Any] | None:
+        """One item of each; None at the end."""
+        row: list[Any] = []
+        for i, part in enumerate(self.parts):
+            item = abstract.advance(trace, part)
+            if item is END:
+                if self.strict:
+                    self._uneven(trace, i)
+                return None
+            row.append(item)
+        return row
+
+    def _uneven(self, trace: Trace, i: int) -> None:
+        if i:
+            self._raise(trace, i, "shorter")
+        for j, part in enumerate(self.parts[1:], start=1):
+            if abstract.advance(trace, part) is not END:
+                self._raise(trace, j, "longer")
+
+    def _raise(self, trace: Trace, i: int, what: str) -> None:
+        name, others = self.python_type().__name__, "s 1-" if i > 1 else " "
+        text = f"{name}() argument {i + 1} is {what} than argument{others}{i}"
+        abstract.raise_(trace, ValueError, text)
+
+    def _rebuilt_parts(self, emit: Emitter) -> str:
+        inner = ", ".join(emit.value(p) for p in self.parts)
+        return f"{inner}{', strict=True' if self.strict else ''}"
+
+
+class Zip(_Parallel):
+    """zip(...) over other iterators."""
+
+    __slots__ = ()
+
     def python_type(self) -> type:
         return zip
 
     def advance(self, trace: Trace) -> Value:
         from suture.compiler.objects.tuple_ import Tuple
 
-        if not self.parts:
-            return END
-        out: list[Any] = []
-        for i, part in enumerate(self.parts):
-            item = abstract.advance(trace, part)
-            if item is END:
-                if self.strict:
-                    self._uneven(trace, i)
-                return END
-            out.append(item)
-        return Tuple(out)
-
-    def _uneven(self, trace: Trace, i: int) -> None:
-        if i:
-            plural = "s 1-" if i > 1 else " "
-            abstract.raise_(
-                trace, ValueError, f"zip() argument {i + 1} is shorter than argument{plural}{i}"
-            )
-        for j, part in enumerate(self.parts[1:], start=1):
-            if abstract.advance(trace, part) is not END:
-                plural = "s 1-" if j > 1 else " "
-                abstract.raise_(
-                    trace, ValueError, f"zip() argument {j + 1} is longer than argument{plural}{j}"
-                )
+        row = self._row(trace) if self.parts else None
+        return END if row is None else Tuple(row)
 
     def rebuild(self, emit: Emitter) -> str:
-        inner = ", ".join(emit.value(p) for p in self.parts)
-        return f"zip({inner}{', strict=True' if self.strict else ''})"
+        return f"zip({self._rebuilt_parts(emit)})"
 
 
 class Enumerate(Iterator):
@@ -85,30 +97,24 @@ class Enumerate(Iterator):
         return f"enumerate({emit.value(self.part)}, {emit.value(self.count)})"
 
 
-class Map(Iterator):
+class Map(_Parallel):
     """map(fn, ...) over other iterators."""
 
-    __slots__ = ("fn", "parts")
+    __slots__ = ("fn",)
 
-    def __init__(self, fn: Any, parts: list[Any]) -> None:
-        super().__init__(None)
+    def __init__(self, fn: Any, parts: list[Any], strict: bool = False) -> None:
+        super().__init__(parts, strict)
         self.fn = fn
-        self.parts = parts
 
     def python_type(self) -> type:
         return map
 
     def advance(self, trace: Trace) -> Value:
-        args = []
-        for part in self.parts:
-            item = abstract.advance(trace, part)
-            if item is END:
-                return END
-            args.append(item)
-        return abstract.call(trace, self.fn, args, {})
+        row = self._row(trace)
+        return END if row is None else abstract.call(trace, self.fn, row, {})
 
     def rebuild(self, emit: Emitter) -> str:
-        return f"map({emit.value(self.fn)}, {', '.join(emit.value(p) for p in self.parts)})"
+        return f"map({emit.value(self.fn)}, {self._rebuilt_parts(emit)})"
 
 
 class CallIterator(Iterator):

@@ -74,7 +74,10 @@ class Constant(Value):
         return readable(self.value, 80)
 
     def truth(self, trace: Trace) -> bool | None:
-        return bool(self.value)
+        try:
+            return bool(self.value)
+        except TypeError as error:  # NotImplemented, from Python 3.14 on
+            return abstract.raise_(trace, TypeError, *error.args)
 
     def getattr(self, trace: Trace, name: str) -> Value:
         try:

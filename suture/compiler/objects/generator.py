@@ -126,7 +126,7 @@ def advance_generator(trace: Trace, gen: Generator, sent: Value) -> Value:
 
 @declared
 def close_generator(trace: Trace, gen: Value) -> Value:
-    """`gen.close()`: GeneratorExit is raised at its yield. Gives None as the program sees it."""
+    """`gen.close()`: GeneratorExit is raised at its yield. Gives what the program gets."""
 
 
 @declared

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 from typing import Any
 
+from suture.bytecode.language import PLACEHOLDER
 from suture.compiler import abstract
 from suture.compiler.abstract import declared
 from suture.compiler.core import Mutable, Trace, Value
@@ -15,10 +16,15 @@ from suture.compiler.objects.tuple_ import Tuple
 from suture.runtime.sources import Source
 
 
+def is_placeholder(value: Value) -> bool:
+    """Whether a value is functools.Placeholder."""
+    return PLACEHOLDER is not None and value.python_type() is type(PLACEHOLDER)
+
+
 class Partial(Mutable):
     """functools.partial made or found while tracing."""
 
-    __slots__ = ("args", "attrs", "cls", "fn", "keywords", "table", "value")
+    __slots__ = ("args", "attrs", "cls", "fn", "holes", "keywords", "table", "value")
 
     def __init__(
         self,
@@ -36,6 +42,8 @@ class Partial(Mutable):
         self.value = value  # the real one, or None if it is made in the region
         self.cls = functools.partial
         self.attrs: dict[str, Any] = {}
+        # Where its arguments have a placeholder, which a call fills.
+        self.holes = [i for i, arg in enumerate(args) if is_placeholder(arg)]
 
     def python_type(self) -> type:
         return self.cls
@@ -60,8 +68,16 @@ class Partial(Mutable):
         self.attrs[name] = value
 
     def call(self, trace: Trace, args: list[Value], kwargs: dict[str, Value]) -> Value:
+        count = len(self.holes)
+        if len(args) < count:
+            text = f"expected at least {count}, got {len(args)}"
+            text = f"missing positional arguments in 'partial' call; {text}"
+            abstract.raise_(trace, TypeError, text)
+        held = list(self.args)
+        for hole, arg in zip(self.holes, args):
+            held[hole] = arg
         keywords = {**self.keywords_now(trace), **kwargs}
-        return abstract.tail_call(trace, self.fn, [*self.args, *args], keywords)
+        return abstract.tail_call(trace, self.fn, [*held, *args[count:]], keywords)
 
     def _table(self, trace: Trace) -> Value:
         """`keywords`, always the same dict."""

@@ -8,6 +8,7 @@ import types
 from typing import Any
 
 from suture.breaks import Break, objects, python
+from suture.bytecode.language import is_lazy_import
 from suture.compiler import abstract
 from suture.compiler.abstract import implements
 from suture.compiler.core import Frame, Trace, Value
@@ -15,6 +16,7 @@ from suture.compiler.objects import Cell, Constant, Dict, Lazy, Module, Raise, R
 from suture.compiler.objects import cell as cells
 from suture.compiler.objects.lookup import MISSING, find_in_mro, is_data_descriptor
 from suture.compiler.objects.methods import run_method
+from suture.runtime.sources import Source
 
 
 @implements(instance.module_attribute)
@@ -45,7 +47,7 @@ def module_attribute(trace: Trace, module: Module, name: str) -> Value:
     if changed:
         return _without_attribute(trace, module, name)
     if name in namespace:
-        return abstract.wrap(trace, namespace[name], source.item(name))
+        return _held(trace, namespace, name, source)
     try:
         value = getattr(module.value, name)
     except AttributeError as error:
@@ -100,7 +102,7 @@ def load_global(trace: Trace, namespace: dict[str, Any], name: str) -> Value:
         trace, namespace, f"G[{module!r}]" if not isinstance(module, str) else module
     )
     if name in namespace and not changed:
-        return abstract.wrap(trace, namespace[name], source.item(name))
+        return _held(trace, namespace, name, source)
     if not changed:
         trace.guards.add(source, "no_key", name)
     table = namespace.get("__builtins__", builtins)
@@ -119,6 +121,14 @@ def load_global(trace: Trace, namespace: dict[str, Any], name: str) -> Value:
     made = Raise(NameError, [Constant(f"name '{name}' is not defined")])
     made.attrs["name"] = Constant(name)
     raise Raised(abstract.with_context(trace, made))
+
+
+def _held(trace: Trace, namespace: dict[str, Any], name: str, source: Source) -> Value:
+    """What a namespace holds under a name. What is to be imported yet Python imports."""
+    value = namespace[name]
+    if is_lazy_import(value):
+        raise Break(python.IMPORT, module=name)
+    return abstract.wrap(trace, value, source.item(name))
 
 
 def store_global(trace: Trace, namespace: dict[str, Any], name: str, value: object) -> None:
@@ -199,6 +209,8 @@ def import_name(trace: Trace, name: str, fromlist: tuple[str, ...] | None, level
             raise Break(python.IMPORT, module=full)
         found = top
     for item in fromlist or ():
+        if is_lazy_import(vars(found).get(item)):
+            raise Break(python.IMPORT, module=f"{full}.{item}")
         if item != "*" and not hasattr(found, item) and f"{full}.{item}" not in sys.modules:
             raise Break(python.IMPORT, module=f"{full}.{item}")
     return abstract.wrap(

@@ -24,6 +24,7 @@ import torch
 
 from suture._core import UNBOUND, Compiled
 from suture.bytecode import decode
+from suture.bytecode.language import is_lazy_import
 from suture.compiler.core import Trace
 from suture.compiler.objects import (
     NULL,
@@ -326,7 +327,7 @@ class _Reach:
             while issubclass(type(found), types.ModuleType) and instructions[at].op in _ATTRIBUTES:
                 found = _taken(found, str(instructions[at].val))
                 at += 1
-            if not self.value(found):
+            if is_lazy_import(found) or not self.value(found):
                 return False
         inner = (c for c in code.co_consts if isinstance(c, types.CodeType))
         return all(self._code(c, namespace) for c in inner)

@@ -7,6 +7,7 @@ import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
+from suture.bytecode.language import MAP_TAKES_STRICT
 from suture.rules.substitutes import substitute
 
 _MISSING = object()
@@ -195,11 +196,25 @@ def _enumerate(iterator: Iterator[Any], number: int) -> Iterator[tuple[int, Any]
         number += 1
 
 
-@substitute(builtins.map)
 def map(function: Callable[..., Any], iterable: Iterable[Any], /, *more: Iterable[Any]) -> Any:
     if not more:
         return _map_one(function, iter(iterable))
-    return _map_many(function, [iter(each) for each in (iterable, *more)])
+    return _map_many(function, _zip([iter(each) for each in (iterable, *more)]))
+
+
+def _map_with_strict(
+    function: Callable[..., Any],
+    iterable: Iterable[Any],
+    /,
+    *more: Iterable[Any],
+    strict: bool = False,
+) -> Any:
+    if not strict or not more:
+        return map(function, iterable, *more)
+    return _map_many(function, _zip_strict([iter(each) for each in (iterable, *more)], "map"))
+
+
+substitute(builtins.map)(_map_with_strict if MAP_TAKES_STRICT else map)
 
 
 def _map_one(function: Callable[..., Any], iterator: Iterator[Any]) -> Iterator[Any]:
@@ -207,8 +222,8 @@ def _map_one(function: Callable[..., Any], iterator: Iterator[Any]) -> Iterator[
         yield function(item)
 
 
-def _map_many(function: Callable[..., Any], iterators: list[Iterator[Any]]) -> Iterator[Any]:
-    for items in _zip(iterators):
+def _map_many(function: Callable[..., Any], rows: Iterator[tuple[Any, ...]]) -> Iterator[Any]:
+    for items in rows:
         yield function(*items)
 
 
@@ -226,7 +241,7 @@ def _filter(function: Callable[[Any], Any] | None, iterator: Iterator[Any]) -> I
 @substitute(builtins.zip)
 def zip(*iterables: Iterable[Any], strict: bool = False) -> Iterator[tuple[Any, ...]]:
     iterators = [iter(each) for each in iterables]
-    return _zip_strict(iterators) if strict else _zip(iterators)
+    return _zip_strict(iterators, "zip") if strict else _zip(iterators)
 
 
 def _zip(iterators: list[Iterator[Any]]) -> Iterator[tuple[Any, ...]]:
@@ -240,27 +255,28 @@ def _zip(iterators: list[Iterator[Any]]) -> Iterator[tuple[Any, ...]]:
         yield tuple(items)
 
 
-def _zip_strict(iterators: list[Iterator[Any]]) -> Iterator[tuple[Any, ...]]:
+def _zip_strict(iterators: list[Iterator[Any]], name: str) -> Iterator[tuple[Any, ...]]:
     while iterators:
         items: list[Any] = []
         for iterator in iterators:
             item = next(iterator, _MISSING)
             if item is _MISSING:
-                _check_all_ended(iterators, len(items))
+                _check_all_ended(iterators, len(items), name)
                 return
             items.append(item)
         yield tuple(items)
 
 
-def _check_all_ended(iterators: list[Iterator[Any]], ended: int) -> None:
-    """Raise as zip(strict=True) does when the iterator at index `ended` was the first to end."""
+def _check_all_ended(iterators: list[Iterator[Any]], ended: int, name: str) -> None:
+    """Raise as zip(strict=True), or map, does when the iterator at index `ended` was the first to
+    end."""
     if ended:
         others = "argument 1" if ended == 1 else f"arguments 1-{ended}"
-        raise ValueError(f"zip() argument {ended + 1} is shorter than {others}")
+        raise ValueError(f"{name}() argument {ended + 1} is shorter than {others}")
     for index, iterator in _enumerate(iter(iterators), 0):
         if index and next(iterator, _MISSING) is not _MISSING:
             others = "argument 1" if index == 1 else f"arguments 1-{index}"
-            raise ValueError(f"zip() argument {index + 1} is longer than {others}")
+            raise ValueError(f"{name}() argument {index + 1} is longer than {others}")
 
 
 @substitute(builtins.reversed)

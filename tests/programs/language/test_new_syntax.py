@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import sys
 import textwrap
+import types
 from typing import Any
 
 import pytest
 import torch
 
+import suture
 from tests.harness import check
 
 X = torch.ones(3)
 since_314 = pytest.mark.skipif(sys.version_info < (3, 14), reason="syntax of Python 3.14")
+since_315 = pytest.mark.skipif(sys.version_info < (3, 15), reason="syntax of Python 3.15")
 
 
 def made(text: str, **names: Any) -> Any:
@@ -103,3 +106,48 @@ def test_finally_with_a_return_behind_a_branch():
     """)
     check(fn, X, True)
     check(fn, X, False)
+
+
+@since_315
+@pytest.mark.parametrize(
+    ("imported", "read"),
+    [
+        ("lazy import {0}", "{0}.VALUE"),
+        ("lazy import {0} as other", "other.VALUE"),
+        ("lazy from {0} import VALUE", "VALUE"),
+        ("import {1} as outer", "outer.{0}.VALUE"),
+        ("", "taken()"),
+        ("lazy import {0}_is_missing", "{0}_is_missing.VALUE"),
+    ],
+    ids=["module", "renamed", "name", "attribute", "taken", "missing"],
+)
+def test_a_lazy_import_happens_where_the_program_uses_it(imported, read, tmp_path, monkeypatch):
+    monkeypatch.syspath_prepend(tmp_path)
+
+    def run(name: str, compile: Any) -> Any:
+        inner, outer = f"lazy_{name}", f"lazy_{name}_outer"
+        (tmp_path / f"{inner}.py").write_text("import loads\nloads.count += 1\nVALUE = 3\n")
+        (tmp_path / f"{outer}.py").write_text(f"lazy import {inner}\n")
+        loads = types.ModuleType("loads")
+        loads.count = 0  # type: ignore[attr-defined]
+        monkeypatch.setitem(sys.modules, "loads", loads)
+        text = f"""
+            {imported.format(inner, outer)}
+
+            def taken():
+                from {outer} import {inner}
+                return {inner}.VALUE
+
+            def fn(x):
+                before = loads.count
+                y = x.sin()
+                try:
+                    return (y * {read.format(inner)}).tolist(), before, loads.count
+                except ImportError as error:
+                    return before, type(error)
+        """
+        fn = compile(made(text, loads=loads))
+        return [fn(X) for _ in range(3)]
+
+    found = run("compiled", lambda fn: suture.compile(fn, backend="eager"))
+    assert found == run("eager", lambda fn: fn)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 import math
 import typing
@@ -10,6 +11,7 @@ import warnings
 import pytest
 import torch
 
+import suture
 from tests.harness import check
 
 
@@ -137,3 +139,83 @@ def test_bounds_of_type_parameters_are_computed_when_asked_for():
         space,
     )
     check(space["fn"], graphs=0, breaks=None, recompiles=None)
+
+
+@pytest.mark.parametrize("lengths", [(2, 2), (3, 2), (2, 3), (2, 2, 1), (1, 1, 2), (0, 1), ()])
+def test_map_is_as_strict_as_it_is_in_python(lengths):
+    def fn(x):
+        seen = []
+        try:
+            made = map(lambda *a: sum(a), *[range(n) for n in lengths], strict=True)
+            suture.graph_break()
+            seen.extend(made)
+            seen.extend(map(lambda *a: sum(a), *[range(n) for n in lengths], strict=True))
+        except (TypeError, ValueError) as error:
+            return x + 1, str(error), seen
+        return x + sum(seen), list(map(abs, [1], strict=False))
+
+    check(fn, torch.ones(2), graphs=None, breaks=None, recompiles=None, interpreted=None)
+
+
+PLACEHOLDER = getattr(functools, "Placeholder", None)
+needs_placeholders = pytest.mark.skipif(PLACEHOLDER is None, reason="new in Python 3.14")
+
+
+@needs_placeholders
+def test_a_partial_with_placeholders_is_filled_by_its_call():
+    def told(*args, **kwargs):
+        return args, kwargs
+
+    outside = functools.partial(told, PLACEHOLDER, 2, PLACEHOLDER, 4, last=1)
+
+    def fn(x):
+        filled = outside(x, 3), outside(1, 3, 5, last=2)
+        inner = functools.partial(told, PLACEHOLDER, 2)
+        outer = functools.partial(inner, 5)
+        seen = inner(x + 1), outer(6), outer.args, inner.args[0] is PLACEHOLDER
+        for count in range(2):
+            try:
+                outside(*range(count))
+            except TypeError as error:
+                seen += (str(error),)
+        return x + 2, filled, seen
+
+    check(fn, torch.ones(2), graphs=None, breaks=None, recompiles=None, interpreted=None)
+
+
+@needs_placeholders
+@pytest.mark.parametrize("keywords", [False, True], ids=["last", "keyword"])
+def test_placeholders_that_python_refuses_are_refused(keywords):
+    def fn(x):
+        if keywords:
+            return x, functools.partial(max, key=PLACEHOLDER)
+        return x, functools.partial(max, 1, PLACEHOLDER)
+
+    check(fn, torch.ones(2), graphs=None, breaks=None, recompiles=None, interpreted=None)
+
+
+def test_closing_a_generator_gives_what_it_does_in_python():
+    def fn(x, caught):
+        def numbers():
+            try:
+                yield x
+            except caught:
+                return x + 5
+
+        generator = numbers()
+        next(generator)
+        return x, generator.close(), generator.close(), numbers().close()
+
+    for caught in (GeneratorExit, ValueError):
+        check(fn, torch.ones(2), caught, graphs=None)
+
+
+@pytest.mark.filterwarnings("ignore:NotImplemented should not be used:DeprecationWarning")
+def test_the_truth_of_not_implemented_is_pythons():
+    def fn(x):
+        try:
+            return x + 1 if NotImplemented else x + 2
+        except TypeError as error:
+            return x + 3, str(error)
+
+    check(fn, torch.ones(2))
