@@ -368,6 +368,8 @@ def _listed(path: str) -> bool:
 
 def _listed_sizes(path: str) -> set[int] | None:
     """Which sizes of the tensor at `path` the option names: `L['x']:0` is one; None: all."""
+    if not config.dynamic_sources:
+        return set()
     if _listed(path):
         return None
     entries = [e.strip().rpartition(":") for e in config.dynamic_sources.split(",") if ":" in e]
