@@ -23,7 +23,7 @@ from suture.torch_private import compilers
 
 def has_barrier(graph: torch.fx.Graph) -> bool:
     """Whether a barrier is among the nodes."""
-    return any(node.target is call_barrier for node in graph.nodes)
+    return bool(graph.find_nodes(op="call_function", target=call_barrier, sort=False))
 
 
 def cut_at_barriers(

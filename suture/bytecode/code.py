@@ -141,9 +141,9 @@ class Code:
 
     def place(self, index: int) -> tuple[str, int]:
         """The file and the source line of ``index``; line 0 where the compiler noted none."""
-        found = self._places.get(index)
+        found = self.places.get(index)
         if found is None:
-            found = self._places[index] = (self.code.co_filename, self.line(index) or 0)
+            found = self.places[index] = (self.code.co_filename, self.line(index) or 0)
         return found
 
     def positions(self, index: int) -> tuple[int | None, int | None, int | None, int | None]:
@@ -151,7 +151,8 @@ class Code:
         return self._positions[self.instructions[index].lasti // 2]
 
     @cached_property
-    def _places(self) -> dict[int, tuple[str, int]]:
+    def places(self) -> dict[int, tuple[str, int]]:
+        """What `place` has told so far."""
         return {}
 
     @cached_property

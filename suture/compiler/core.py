@@ -14,7 +14,7 @@ from __future__ import annotations
 import math
 import sys
 from collections.abc import Callable, Hashable
-from types import CodeType
+from types import CodeType, FunctionType
 from typing import Any, ClassVar, NamedTuple, TypeAlias, final
 
 from suture import config
@@ -185,7 +185,7 @@ class Mutable(Value):
     births: ClassVar[int] = 0
 
     def __init__(self, source: Source | None = None) -> None:
-        super().__init__(source)
+        self.source = source
         self.changed = False
         Mutable.births += 1
         self.born = Mutable.births
@@ -363,8 +363,9 @@ class Outside:
     """What was met of the world outside. Sources and objects are keys by their id."""
 
     __slots__ = (
-        "abstract_answers", "cells", "fixed", "general", "hook_tables", "inner_sources", "known",
-        "loose", "optimizers", "ordered", "picked", "pins", "setting", "type_lookups",
+        "abstract_answers", "attribute_ways", "cells", "fixed", "general", "hook_tables",
+        "inner_sources", "known", "loose", "optimizers", "ordered", "picked", "pins", "setting",
+        "type_lookups",
     )  # fmt: skip
 
     def __init__(self) -> None:
@@ -378,6 +379,9 @@ class Outside:
         self.ordered: set[int] = set()  # ids of the sources of sets whose order is guarded
         self.cells: dict[int, tuple[Any, Any]] = {}  # (cell, its value)
         self.type_lookups: dict[Any, Any] = {}  # (class, name) -> what the class has there
+        # (class, name) -> a function of the class, or None: what a module says of the name, where
+        # nothing but the object's own dict is asked first
+        self.attribute_ways: dict[Any, FunctionType | None] = {}
         self.inner_sources: dict[int, Source] = {}  # of tensors that wrapper subclasses hold
         self.hook_tables: list[Any] | None = None  # of hooks that all modules have
         self.abstract_answers: Any = None  # of isinstance and issubclass for abstract classes

@@ -113,6 +113,8 @@ def _by_table(obj: Any) -> Verdict | None:
     if module == "torch._dynamo.decorators":
         return None  # graph_break and its kin are in torch's tables, but have handlers here
 
+    if not torchdynamo.is_marked_at_all(obj):
+        return None
     for mark, (kind, reason, name, origin) in _MARKS.items():
         if torchdynamo.is_marked(obj, mark):
             shown = mark if kind is SPECIAL else describe(obj)

@@ -138,7 +138,7 @@ class _Node:
             self.source.kind,
             self.source.arg if self.picks is None else self.picks,
             tuple(self.checks),
-            tuple(c.describe() for c in self.children),
+            tuple([c.describe() for c in self.children]),
             self.label,
             self.id,
         )
@@ -151,13 +151,13 @@ class _Tree:
     def __init__(self) -> None:
         self.roots: list[_Node] = []
         self.picked: list[_Node] = []  # roots too, after those their list and index are below
-        self._nodes: dict[int, _Node] = {}
+        self.nodes: dict[int, _Node] = {}  # by the ids of their sources
         self._labels = itertools.count()
 
     def node(self, source: Source) -> _Node:
-        found = self._nodes.get(id(source))
+        found = self.nodes.get(id(source))
         if found is None:
-            found = self._nodes[id(source)] = _Node(source)
+            found = self.nodes[id(source)] = _Node(source)
             if source.kind == "pick" and source.base is not None:
                 found.picks = self.label(source.base), self.label(source.arg)
                 self.picked.append(found)
@@ -176,12 +176,12 @@ class _Tree:
 def finish(guards: Guards) -> _core.GuardProgram:
     """The guard program of everything collected, in the order it was asked for."""
     tree = _Tree()
-    node, label = tree.node, tree.label
+    node, label, nodes = tree.node, tree.label, tree.nodes
     same, distinct, exprs, state = [], [], [], []
     for number, guard in enumerate(guards.entries):
         if guard.kind not in _WHOLE_PROGRAM:
             assert guard.source is not None  # only guards of the whole program have none
-            at = node(guard.source)
+            at = nodes.get(id(guard.source)) or node(guard.source)
             if at.id < 0:
                 at.id = number
             if guard.kind != "exists":

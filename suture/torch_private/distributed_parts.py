@@ -128,9 +128,14 @@ def has_reducer(module: Any) -> bool:
     return kind is not None and isinstance(module, kind) and not module._use_python_reducer
 
 
+def kind_of_dtensors() -> Any:
+    """The class of tensors that are spread over a mesh; None while nothing has loaded it."""
+    return getattr(loaded("torch.distributed.tensor"), "DTensor", None)
+
+
 def is_dtensor(value: Any) -> bool:
     """Whether it is a tensor that is spread over a mesh."""
-    kind = getattr(loaded("torch.distributed.tensor"), "DTensor", None)
+    kind = kind_of_dtensors()
     return kind is not None and isinstance(value, kind)
 
 

@@ -24,9 +24,13 @@ def is_unknown(mode: Any, tensor: Any) -> bool:
 def remember(mode: Any, tensor: Any, fake: Any) -> None:
     """Let the mode take `fake` for what it made of `tensor`. For what `is_unknown`."""
     converter = mode.fake_tensor_converter.meta_converter
-    converter.tensor_memo[converter.describer.get_tensor_id(tensor)] = fake
-    storage = converter.describer.get_storage_id(tensor.untyped_storage())
-    converter.storage_memo[storage] = fake.untyped_storage()
+    describer, memory = converter.describer, tensor.untyped_storage()
+    # their numbers, as `get_tensor_id` and `get_storage_id` give them to what they have not met
+    describer.lookup_tensor[tensor] = at = describer.next_tensor_id
+    describer.lookup_storage[memory] = place = describer.next_storage_id
+    describer.next_tensor_id, describer.next_storage_id = at + 1, place + 1
+    converter.tensor_memo[at] = fake
+    converter.storage_memo[place] = fake.untyped_storage()
 
 
 def forget(mode: Any) -> None:
@@ -44,7 +48,7 @@ def can_remember(mode: Any) -> bool:
     """Whether this torch has what `remember` writes to."""
     converter = getattr(getattr(mode, "fake_tensor_converter", None), "meta_converter", None)
     describer = getattr(converter, "describer", None)
-    names = ("get_tensor_id", "get_storage_id", "lookup_tensor", "lookup_storage")
+    names = ("next_tensor_id", "next_storage_id", "lookup_tensor", "lookup_storage")
     return all(hasattr(describer, name) for name in names) and all(
         hasattr(converter, name) for name in ("tensor_memo", "storage_memo")
     )

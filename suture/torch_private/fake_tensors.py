@@ -35,18 +35,16 @@ def __getattr__(name: str) -> Any:
 def maker(mode: Any) -> Callable[[Any, Any], Any]:
     """What makes a fake tensor of `mode`, of a new tensor without data and a device that another
     one of the mode has: `FakeTensor(mode, tensor, device)`, without looking at the arguments again
-    where torch's constructor does what is known of it, as the first one shows."""
-    directly: list[Callable[[Any, Any], Any]] = []
+    where torch's constructor does what is known of it, as the first one shows: then it becomes
+    the `make` of the mode."""
 
     def plain(tensor: Any, device: Any) -> Any:
         return NAMES.get("FakeTensor")(mode, tensor, device)
 
     def make(tensor: Any, device: Any) -> Any:
-        if directly:
-            return directly[0](tensor, device)
         first = plain(tensor, device)
         found = _constructor(mode, first, device)
-        directly.append(found if found and _is_same(first, found(tensor, device)) else plain)
+        mode.make = found if found and _is_same(first, found(tensor, device)) else plain
         return first
 
     return make

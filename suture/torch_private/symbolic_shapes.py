@@ -147,6 +147,15 @@ def is_symbolic(size: object) -> TypeGuard[torch.SymInt]:
     return isinstance(size, torch.SymInt)
 
 
+def has_symbols(tensor: torch.Tensor) -> bool:
+    """Whether a size, a stride or the offset of a tensor is an expression."""
+    numbers = (*tensor.shape, *tensor.stride(), tensor.storage_offset())
+    return not _INTS.issuperset(map(type, numbers))
+
+
+_INTS = frozenset({int})
+
+
 def is_ragged(size: Any) -> bool:
     """Whether a size is that of the pieces of a nested tensor, which is no number, or is computed
     from such a one."""

@@ -95,8 +95,17 @@ def marks_token() -> tuple[int, ...] | None:
     rules = loaded("torch._dynamo.trace_rules")
     if rules is None:
         return None
-    tables = [getattr(rules, name, None) for name in _MARKS]
-    return tuple([len(getattr(table, "function_ids", None) or ()) for table in tables])
+    held = vars(rules)
+    return tuple([len(getattr(held.get(name), "function_ids", None) or ()) for name in _MARKS])
+
+
+def is_marked_at_all(obj: Any) -> bool:
+    """Whether one of the tables of marks lists the object."""
+    rules = loaded("torch._dynamo.trace_rules")
+    if rules is None:
+        return False
+    held, at = vars(rules), id(obj)
+    return any(at in (getattr(held.get(name), "function_ids", None) or ()) for name in _MARKS)
 
 
 def marked_by_programs() -> list[tuple[str, Any]] | None:

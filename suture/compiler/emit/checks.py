@@ -10,7 +10,7 @@ import torch
 from suture.compiler.capture import Capture
 from suture.compiler.emit.writer import Writer
 from suture.compiler.graph import has_asserts, undoable
-from suture.compiler.graph.builder import tree_leaves
+from suture.compiler.graph.fake_values import tree_leaves
 from suture.compiler.objects import Tensor
 from suture.op_effects import effects_of
 from suture.runtime import Chain

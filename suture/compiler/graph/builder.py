@@ -19,6 +19,7 @@ from suture.compiler.graph.compiling import state_for
 from suture.compiler.graph.derivatives import Derivatives
 from suture.compiler.graph.fake_copies import Alike
 from suture.compiler.graph.fake_inputs import fake_input
+from suture.compiler.graph.fake_values import is_quantized, value_of
 from suture.compiler.graph.known_numbers import known_above, watched_mode
 from suture.compiler.graph.names import TorchName, valid_name
 from suture.compiler.graph.results import Calls
@@ -137,6 +138,7 @@ class GraphBuilder:
         self.span: Callable[[], Span | None] = lambda: None  # the call that is under way
         self.spans: dict[torch.fx.Node, Span] = {}  # by which call a node was made
         self._names: set[str] = set()
+        self._writes: Any = None  # how many nodes there were, the last one, whether some write
 
     # ---- inputs
 
@@ -154,7 +156,10 @@ class GraphBuilder:
         name = self._unique(valid_name(source.path()))
         at = self.inputs[-1].node if self.inputs else None
         with self.graph.inserting_after(at) if at is not None else self._at_start():
-            node = self.graph.placeholder(name, type_expr=type(example))
+            # the name is one that torch.fx makes of itself
+            node = self.graph.create_node(
+                "placeholder", name, (), {}, name, type_expr=type(example)
+            )
         node.meta["example_value"] = value
         node.meta["val"] = value
         if isinstance(value, torch.Tensor):
@@ -243,7 +248,7 @@ class GraphBuilder:
             above: list[torch.fx.Node] = []
             torch.fx.map_arg((args, kwargs), above.append)
             self.decide(above)
-        if _is_quantized(value):
+        if is_quantized(value):
             raise OpFailed("error", TypeError("fake tensors cannot be quantized"))
         return self.node(op, target, args, kwargs, value), value
 
@@ -264,19 +269,22 @@ class GraphBuilder:
     ) -> torch.fx.Node:
         """Not `counted`: it only reads a part of a value, which is no operation."""
         graph = self.graph
-        outermost = outermost or self.levels.belongs_outside(op, target, args, kwargs, value)
-        if len(self.levels.stack) > 1 and not outermost:
+        if len(self.levels.stack) > 1 and not (
+            outermost or self.levels.belongs_outside(op, target, args, kwargs, value)
+        ):
             graph = self.levels.top.graph
             args, kwargs = torch.fx.map_arg((args, kwargs), self.levels.lift)
         name = graph_modules.name_for(graph, target)
         node = graph_modules.call_node(graph, op, target, tuple(args), dict(kwargs), name)
-        node.meta["example_value"] = value
-        node.meta["val"] = value
-        for symbol in bind_unbacked(self.shape_env, node, value):
-            self.origins[symbol] = (node.name, self.decisions.where())
+        meta = node.meta
+        meta["example_value"] = value
+        meta["val"] = value
+        if self.shape_env.pending_fresh_unbacked_symbols:
+            for symbol in bind_unbacked(self.shape_env, node, value):
+                self.origins[symbol] = (node.name, self.decisions.where())
         trace = self.stack()
         if trace is not None:
-            node.meta["stack_trace"] = trace
+            meta["stack_trace"] = trace
         span = self.span()
         if span is not None and graph is self.graph:
             self.spans[node] = span
@@ -285,8 +293,8 @@ class GraphBuilder:
 
     def run_fake(self, op: str, target: Any, args: Any, kwargs: Any) -> Any:
         """The result of an operation on the fake values of its arguments."""
-        real_args = torch.fx.map_arg(args, _value)
-        real_kwargs = torch.fx.map_arg(kwargs, _value)
+        real_args = tuple([value_of(one) for one in args])
+        real_kwargs = {name: value_of(one) for name, one in kwargs.items()} if kwargs else {}
         return self.execute(op, target, real_args, real_kwargs)
 
     def execute(self, op: str, target: Any, args: Any, kwargs: Any) -> Any:
@@ -416,7 +424,11 @@ class GraphBuilder:
 
     def writes(self) -> bool:
         """Whether some operation may change a tensor in place."""
-        return any(map(writes_of, self.graph.nodes))
+        last = next(iter(reversed(self.graph.nodes)), None)
+        count = len(self.graph.nodes)
+        if self._writes is None or self._writes[:2] != (count, last):
+            self._writes = count, last, any(map(writes_of, self.graph.nodes))
+        return bool(self._writes[2])
 
     def keeping_modes(self, compiled: Callable[..., Any]) -> Callable[..., Any]:
         """The compiled graph; if it raises, the modes it switched are as they were before."""
@@ -443,6 +455,7 @@ class GraphBuilder:
         """The graph with these outputs; inputs nobody uses are removed."""
         # the trace is over; operators that take functions are looked up by the mode's exact type
         self.fake.__class__ = fake_tensors.FakeTensorMode
+        writes = self.writes()
         for setter, before in self.resets_in_order():
             self.graph.call_function(setter, before)
         self.graph.output(tuple(outputs))
@@ -457,6 +470,8 @@ class GraphBuilder:
             first = next(iter(self.graph.nodes))
             if entry.node is not first:
                 first.prepend(entry.node)
+        # neither setters of modes nor the output write, and no input did
+        self._writes = len(self.graph.nodes), next(iter(reversed(self.graph.nodes))), writes
         root = torch.nn.Module()
         for name, value in self.attributes.items():
             if any(
@@ -464,16 +479,6 @@ class GraphBuilder:
             ):
                 setattr(root, name, value)
         return torch.fx.GraphModule(root, self.graph, "Region")
-
-
-_QUANTIZED = (torch.quint8, torch.qint8, torch.qint32, torch.quint4x2, torch.quint2x4)
-
-
-def _is_quantized(value: Any) -> bool:
-    """Whether a result is a quantized tensor, or holds one."""
-    if isinstance(value, torch.Tensor):
-        return value.dtype in _QUANTIZED
-    return any(isinstance(v, torch.Tensor) and v.dtype in _QUANTIZED for v in tree_leaves(value))
 
 
 _NOTHING = nullcontext()
@@ -487,13 +492,3 @@ def is_float(symbol: Any) -> bool:
 def was_written(fake: torch.Tensor) -> bool:
     """Whether the fake tensor of an input may have been changed since it became one."""
     return fake.is_inference() or version_of(fake) != getattr(fake, "version_at_start", 0)
-
-
-def _value(node: torch.fx.Node) -> Any:
-    return node.meta["example_value"]
-
-
-def tree_leaves(value: Any) -> list[Any]:
-    """The leaves of a result as torch's pytree sees it."""
-    leaves: list[Any] = tensor_parts.pytree.tree_leaves(value)
-    return leaves

@@ -3,6 +3,7 @@ not run theirs again. And whether one with barriers may be compiled in parts."""
 
 from __future__ import annotations
 
+from types import BuiltinFunctionType
 from typing import Any
 
 import torch.fx
@@ -17,8 +18,10 @@ _COLLECTIVES = ("_c10d_functional", "_c10d_functional_autograd", "c10d", "_dtens
 def has_collectives(graph: torch.fx.Graph, attributes: dict[str, Any]) -> bool:
     """Whether a node of a graph, or of one that it holds, is a collective or a barrier, or may be
     one inside, as any operation on DTensors."""
-    if any(_is_collective(node) for node in graph.nodes):
-        return True
+    kind = distributed_parts.kind_of_dtensors()
+    for node in graph.nodes:
+        if _is_collective(node.target) or (kind is not None and _gives(node, kind)):
+            return True
     held = (one for one in attributes.values() if isinstance(one, torch.fx.GraphModule))
     return any(has_collectives(one.graph, vars(one)["_modules"]) for one in held)
 
@@ -31,13 +34,16 @@ def may_be_in_parts(builder: Any) -> bool:
     return all(setter in SWITCHES for setter, _ in builder.resets)
 
 
-def _is_collective(node: torch.fx.Node) -> bool:
-    if isinstance(node.target, (operators.OpOverload, operators.OpOverloadPacket)):
-        if str(node.target).partition(".")[0] in _COLLECTIVES:
-            return True
-    if node.target is call_barrier:
-        return True
+def _is_collective(target: Any) -> bool:
+    if type(target) is str or type(target) is BuiltinFunctionType:
+        return False
+    if isinstance(target, (operators.OpOverload, operators.OpOverloadPacket)):
+        return str(target).partition(".")[0] in _COLLECTIVES
+    return target is call_barrier
+
+
+def _gives(node: torch.fx.Node, kind: type) -> bool:
+    """Whether a node gives a tensor of that class, or something that holds one."""
     value = node.meta.get("example_value")
-    if isinstance(value, torch.Tensor):
-        return distributed_parts.is_dtensor(value)
-    return any(map(distributed_parts.is_dtensor, tensor_parts.pytree.tree_leaves(value)))
+    values = [value] if isinstance(value, torch.Tensor) else tensor_parts.pytree.tree_leaves(value)
+    return any(isinstance(one, kind) for one in values)

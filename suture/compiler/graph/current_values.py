@@ -8,7 +8,8 @@ from typing import Any
 import torch
 import torch.fx
 
-from suture.compiler.graph.builder import GraphBuilder, GraphInput, tree_leaves, was_written
+from suture.compiler.graph.builder import GraphBuilder, GraphInput, was_written
+from suture.compiler.graph.fake_values import tree_leaves
 from suture.op_effects import draws, effects_of
 from suture.torch_private import tensor_parts
 

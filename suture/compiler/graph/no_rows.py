@@ -13,7 +13,7 @@ import torch
 import torch.fx
 from torch.fx.experimental.symbolic_shapes import statically_known_true
 
-from suture.compiler.graph.builder import tree_leaves
+from suture.compiler.graph.fake_values import tree_leaves
 from suture.compiler.graph.repeats import after, may_trap
 from suture.op_effects import effects_of, operation_name
 from suture.op_kinds import (

@@ -21,7 +21,7 @@ from typing import Any
 import torch
 import torch.fx
 
-from suture.compiler.graph.builder import tree_leaves
+from suture.compiler.graph.fake_values import tree_leaves
 from suture.compiler.graph.no_rows import NoRows
 from suture.op_effects import effects_of
 from suture.op_kinds import CONVERTING, REARRANGING, plain_name

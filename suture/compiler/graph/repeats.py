@@ -12,7 +12,8 @@ from collections.abc import Iterator
 import torch
 import torch.fx
 
-from suture.compiler.graph.builder import GraphBuilder, tree_leaves
+from suture.compiler.graph.builder import GraphBuilder
+from suture.compiler.graph.fake_values import tree_leaves
 from suture.compiler.graph.index_bounds import is_in_range
 from suture.op_effects import effects_of, operation_name, writes_of
 from suture.op_kinds import DIVIDING, INDEXING, plain_name

@@ -88,8 +88,7 @@ def _facts_of_new(value: Any) -> Any:
     if tensor_parts.is_view(value):
         return None
     size, stride, offset = tuple(value.shape), value.stride(), value.storage_offset()
-    numbers = (*size, *stride, offset)
-    if offset or any(type(n) is not int for n in numbers) or not _is_plain(value):
+    if offset or not _are_known((*size, *stride)) or not _is_plain(value):
         return None
     if value.untyped_storage().nbytes() != span_of(size, stride) * value.element_size():
         return None
@@ -133,7 +132,7 @@ class Views(Results):
         if type(value) is not fake_tensors.FakeTensor or value is of or value.constant is not None:
             return
         size, stride, offset = tuple(value.shape), value.stride(), value.storage_offset()
-        if any(type(n) is not int for n in (*size, *stride, offset)) or not _is_plain(value):
+        if not _are_known((*size, *stride, offset)) or not _is_plain(value):
             return
         if tensor_parts.storage_key(value) == tensor_parts.storage_key(of):
             self._known[key] = (size, stride, offset, value.dtype, value.fake_device)
@@ -260,7 +259,7 @@ def _described(value: Any) -> Any:
         if value.constant is not None or not _is_plain(value):
             raise Unknown
         size, stride, offset = tuple(value.shape), value.stride(), value.storage_offset()
-        if any(type(n) is not int for n in (*size, *stride, offset)):
+        if not _are_known((*size, *stride, offset)):
             raise Unknown
         return (size, stride, offset, value.dtype, value.fake_device)
     if kind is float:
@@ -270,6 +269,14 @@ def _described(value: Any) -> Any:
     if kind is list or kind is tuple or kind is torch.Size:
         return (kind, *map(_described, value))
     raise Unknown
+
+
+def _are_known(numbers: tuple[Any, ...]) -> bool:
+    """Whether these are numbers, and none of them a symbol."""
+    return _INTS.issuperset(map(type, numbers))
+
+
+_INTS = frozenset({int})
 
 
 def _is_plain(value: torch.Tensor) -> bool:

@@ -7,20 +7,19 @@ from typing import Any
 
 from suture.bytecode import Code, Instruction
 
-_LINES: dict[tuple[int, int | None], tuple[Any, str]] = {}
+_LINES: dict[tuple[int, int], tuple[Any, str]] = {}
 
 
 def line_text(code: Code, index: int) -> str:
     """One entry of a stack trace, as traceback prints it."""
-    number = code.line(index)
-    found = _LINES.get((id(code), number))
+    found = _LINES.get((id(code), index))
     if found is None:
-        real = code.code
+        number, real = code.line(index), code.code
         source = linecache.getline(real.co_filename, number or 0).strip()
         text = f'  File "{real.co_filename}", line {number}, in {real.co_name}\n    {source}\n'
         if len(_LINES) > 4096:
             _LINES.clear()
-        found = _LINES[(id(code), number)] = (code, text)
+        found = _LINES[(id(code), index)] = (code, text)
     return found[1]
 
 

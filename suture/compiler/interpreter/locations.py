@@ -12,7 +12,7 @@ def where_now(trace: Trace) -> tuple[str, int] | None:
     if not trace.frames:
         return None
     frame = trace.frames[-1]
-    return frame.code.place(frame.ip)
+    return frame.code.places.get(frame.ip) or frame.code.place(frame.ip)
 
 
 def stack_trace(trace: Trace) -> str:

@@ -228,6 +228,7 @@ def _now(trace: Trace) -> Mark:
 def run_frames(trace: Trace, base_depth: int) -> Any:
     progress, frames, effects = trace.progress, trace.frames, trace.effects
     handling, finalized, graph = trace.handling, trace.finalized, trace.graph
+    new = tuple.__new__  # what Mark(...) ends in: this is done for each instruction
     saved, progress.base_depth = progress.base_depth, base_depth
     try:
         while True:
@@ -237,7 +238,7 @@ def run_frames(trace: Trace, base_depth: int) -> Any:
                 progress.step += 1
                 changes, operations, depth = progress.mark
                 if changes != effects.changes or operations != graph.ops or depth != len(frames):
-                    progress.mark = _now(trace)
+                    progress.mark = new(Mark, (effects.changes, graph.ops, len(frames)))
                 progress.passed = len(effects.passed)
                 if progress.step == progress.last_step and trace.region.plan.stop is not None:
                     raise Stopped(trace.region.plan.stop.exit)

@@ -18,6 +18,7 @@ from suture.compiler.abstract import implements
 from suture.compiler.core import Trace, Value
 from suture.compiler.language import bindings
 from suture.compiler.language import cached_property as cached
+from suture.compiler.language.attribute_ways import note_way, way_of
 from suture.compiler.objects import (
     DELETED,
     Builtin,
@@ -312,6 +313,14 @@ def _bind_unknown(trace: Trace, raw: object, obj: Value, cls: type, name: str) -
 @implements(instance.instance_attribute)
 def instance_attribute(trace: Trace, obj: Object | Raise, name: str) -> Value:
     cls = obj.python_type()
+    way = way_of(trace, cls, name)
+    if way is not MISSING:
+        found = instance_value(trace, obj, name)
+        if found is not None:
+            return found
+        if way is None:
+            return abstract.nn_attribute(trace, obj, name)
+        return bind_descriptor(trace, way, obj, cls, name)
     if name == "__class__":
         custom = find_in_mro(cls, "__class__")
         asked = type_lookup(trace, cls, "__getattribute__")
@@ -326,7 +335,11 @@ def instance_attribute(trace: Trace, obj: Object | Raise, name: str) -> Value:
         return _custom_getattribute(trace, obj, custom, name)
     if not is_builtin_method(custom, "__getattribute__"):
         raise Break(objects.CUSTOM_GETATTRIBUTE, type=cls.__name__, attribute=name)
-    return plain_attribute(trace, obj, name)
+    try:
+        return plain_attribute(trace, obj, name)
+    finally:
+        if custom is object.__getattribute__ and name != "__class__":
+            note_way(trace, cls, name)
 
 
 def _thread_attribute(trace: Trace, obj: Object, name: str) -> Value:

@@ -32,6 +32,7 @@ _BY_NUMBER = (
     "_forward_hooks_with_kwargs",
     "_forward_hooks_always_called",
 )
+_HOOKS_OF_CALLS = _HOOKS[2:] + _BY_NUMBER
 _NAMESPACE = torch.nn.modules.module.__dict__
 
 
@@ -39,15 +40,14 @@ def _module_call(fn: Any) -> Any:
     def handler(trace: Trace, args: Any, kwargs: Any) -> Any:
         module = args[0]
         if isinstance(module, Object):
-            if (options := _composable_checkpoint(trace, module)) is not None:
-                return _checkpointed_call(trace, module, args[1:], {**kwargs, **options})
-            _refuse_distributed(module)
-            _refuse_moving_hooks(trace, module)
-        if isinstance(module, Object) and _is_plain(trace, module):
-            return abstract.tail_call(
-                trace, abstract.getattr(trace, module, "forward"), args[1:], kwargs
-            )
-        if isinstance(module, Object):
+            if not _has_no_hooks(module.value):
+                if (options := _composable_checkpoint(trace, module)) is not None:
+                    return _checkpointed_call(trace, module, args[1:], {**kwargs, **options})
+                _refuse_distributed(module)
+                _refuse_moving_hooks(trace, module)
+            if _is_plain(trace, module):
+                forward = abstract.getattr(trace, module, "forward")
+                return abstract.tail_call(trace, forward, args[1:], kwargs)
             _refuse_backward_hooks(trace, module)
         return abstract.inline(trace, Function(fn, abstract.pinned(trace, fn)), args, kwargs)
 
@@ -56,6 +56,18 @@ def _module_call(fn: Any) -> Any:
 
 for _fn in (torch.nn.Module.__call__, tensor_parts.module_call):
     handles(_fn)(_module_call(_fn))
+
+
+def _has_no_hooks(real: Any) -> bool:
+    """Whether a module is called without hooks, DDP's among them: nothing that `_module_call` looks
+    for in hooks can be there."""
+    if not isinstance(real, torch.nn.Module) or distributed_parts.has_reducer(real):
+        return False
+    for name in _HOOKS_OF_CALLS:
+        table = getattr(real, name, None)
+        if type(table) is not OrderedDict or table:
+            return False
+    return True
 
 
 def _refuse_distributed(module: Object) -> None:
@@ -188,9 +200,13 @@ def _is_plain(trace: Trace, module: Object) -> bool:
     tables: Sequence[Value | None] | None = _empty_tables(trace, module)
     if tables is None:
         tables = [instance_value(trace, module, name) for name in _HOOKS]
-    return all(
-        isinstance(t, Dict) and not t.truth(trace) for t in (*tables, *_global_tables(trace))
-    )
+    for table in (*tables, *_global_tables(trace)):
+        if type(table) is ordered_dict.OrderedDict and table.backing is None:
+            if table.entries:
+                return False
+        elif not isinstance(table, Dict) or table.truth(trace):
+            return False
+    return True
 
 
 def _of_class_compiled_never(trace: Trace, cls: type) -> bool:
@@ -213,11 +229,16 @@ def _empty_tables(trace: Trace, module: Object) -> list[Value] | None:
     tables = [held.get(name) for name in _HOOKS]
     if len({id(table) for table in tables if id(table) not in outside.known}) < len(_HOOKS):
         return None
-    if any(type(t) is not OrderedDict or t or abstract.changed_owner(trace, t) for t in tables):
-        return None
+    touched = trace.effects.touched
+    for table in tables:
+        if type(table) is not OrderedDict or table:
+            return None
+        if touched and abstract.changed_owner(trace, table):
+            return None
     made: list[Value] = []
+    at = module.known_source.instance_dict()
     for name, table in zip(_HOOKS, tables):
-        source = module.known_source.instance_dict().item(name)
+        source = at.item(name)
         trace.guards.add(source, "type", OrderedDict)
         kind = HookTable if is_hook_table(table, source) else ordered_dict.OrderedDict
         value = kind(None, source, table)

@@ -13,6 +13,8 @@ def named(entries: str, path: str) -> bool:
 
 def named_sizes(entries: str, path: str, rank: int) -> set[int]:
     """Which of the `rank` sizes of the tensor at `path` the entries name."""
+    if not entries:
+        return set()
     if named(entries, path):
         return set(range(rank))
     single = (entry.rpartition(":") for entry in _split(entries) if ":" in entry)

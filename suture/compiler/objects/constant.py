@@ -42,7 +42,7 @@ class Constant(Value):
     __slots__ = ("value",)
 
     def __init__(self, value: Any, source: Source | None = None) -> None:
-        super().__init__(source)
+        self.source = source
         self.value = value
 
     def python_type(self) -> type:

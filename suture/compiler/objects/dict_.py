@@ -111,6 +111,16 @@ class Dict(Container):
             self.entries[at] = (found[0], value)
         return value
 
+    def lacks(self, trace: Trace, name: str) -> bool:
+        """Whether a dict from outside whose keys are plain has nothing under a text, asked as `get`
+        does; False if `get` has to be asked."""
+        if self.backing is None or name in self.entries or name in dict.keys(self.backing):
+            return False
+        if name not in self.absent:
+            trace.guards.add(self.source, "no_key", name)
+            self.absent.add(name)
+        return True
+
     def change(self, trace: Trace) -> dict[Any, tuple[Any, Any]]:
         entries = self.load(trace)
         self.touch(trace)

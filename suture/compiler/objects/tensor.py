@@ -81,7 +81,7 @@ class GraphValue(Value):
     __slots__ = ("node", "value")
 
     def __init__(self, node: torch.fx.Node, value: Any, source: Source | None = None) -> None:
-        super().__init__(source)
+        self.source = source
         self.node = node
         self.value = value
 

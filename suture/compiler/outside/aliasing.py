@@ -24,9 +24,12 @@ def guard_aliasing(trace: Trace) -> None:
     tensors: list[Any] = []
     others: list[Any] = []
     fixed: list[Any] = []
+    changes = any(v.source is not None for v in trace.effects.touched.values())
     for _, variable in trace.outside.known.values():
         source = getattr(variable, "source", None)
         if source is None or isinstance(variable, Tuple):
+            continue
+        if not changes and not isinstance(variable, Tensor):
             continue
         if source.kind == "const" or abstract.is_fixed(trace, source):
             if isinstance(variable, Mutable):
@@ -42,7 +45,7 @@ def guard_aliasing(trace: Trace) -> None:
         _guard_storages(trace, tensors)
     if len(tensors) > 1 and (len(tensors) <= _FEW or writes or renewed):
         trace.guards.add(None, "distinct", tuple(t.source for t in tensors))
-    if any(v.source is not None for v in trace.effects.touched.values()):
+    if changes:
         for kind in {k for _, k in others}:
             same = tuple(s for s, k in (*others, *fixed) if k is kind)
             if len(same) > 1:

@@ -81,6 +81,7 @@ def growth(trace: Trace, exit: Exit) -> Retry | None:
 
 def _written(trace: Trace) -> Iterator[tuple[Any, Any]]:
     """(source, new value) of what changed in objects that exist outside."""
+    value: Any
     for changed in list(trace.effects.touched.values()):
         source = changed.source
         if source is None:

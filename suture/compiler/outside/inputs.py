@@ -36,8 +36,8 @@ class TensorPlan:
 
     def spec(self, value: torch.Tensor, fake: torch.Tensor) -> Any:
         """The guard on the tensor itself: what is a symbol in `fake` is left to expressions."""
-        sizes = tuple(i for i, n in enumerate(fake.shape) if not isinstance(n, int))
-        strides = tuple(i for i, n in enumerate(fake.stride()) if not isinstance(n, int))
+        sizes = tuple([i for i, n in enumerate(fake.shape) if not isinstance(n, int)])
+        strides = tuple([i for i, n in enumerate(fake.stride()) if not isinstance(n, int)])
         return _core.TensorSpec(value, dynamic_sizes=sizes, dynamic_strides=strides)
 
 
@@ -90,6 +90,8 @@ def note_input(trace: Trace, made: Tensor, plan: TensorPlan) -> None:
 
 def note_sizes(trace: Trace, fake: torch.Tensor, source: Source, plan: TensorPlan) -> None:
     """Remember where the symbols of an input's sizes come from."""
+    if not symbolic_shapes.has_symbols(fake):
+        return
     for i, size in enumerate(fake.shape):
         if symbolic_shapes.is_symbolic(size) and not symbolic_shapes.is_ragged(size):
             trace.numbers.number_sources.append(

@@ -237,9 +237,8 @@ def _methods_of(name: str) -> tuple[str, ...]:
 
 
 def _gives_class(kind: type) -> bool:
-    """Whether results of operations on tensors of that class get it from torch.Tensor."""
-    if kind in PLAIN:
-        return False
+    """Whether results of operations on tensors of that class, which is a derived one, get it from
+    torch.Tensor."""
     own = getattr(getattr(kind, "__torch_function__", None), "__func__", None) is OWN_FUNCTION
     return own and is_subclass(kind)
 
@@ -251,7 +250,8 @@ def _class_of(values: list[Any]) -> type | None:
         if is_list_or_tuple(value):
             kind = _class_of([v for v in value.items if isinstance(v, (Tensor, List, Tuple))])
         else:
-            kind = value.cls if isinstance(value, Tensor) and _gives_class(value.cls) else None
+            kind = value.cls if isinstance(value, Tensor) and value.cls not in PLAIN else None
+            kind = kind if kind is not None and _gives_class(kind) else None
         if kind is None or found is kind:
             continue
         if found is None or issubclass(kind, found):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import enum
 import operator
 import types
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from typing import Any
 
 import torch
@@ -90,8 +90,8 @@ def add_node(
         args = beside_tensors(trace, args)
     if "out" in kwargs:
         refuse_resize(trace, op, target, args, kwargs)
-    flat = tuple(as_proxy(trace, a) for a in args)
-    named = {k: as_proxy(trace, v) for k, v in kwargs.items()}
+    flat = tuple([as_proxy(trace, a) for a in args])
+    named = {k: as_proxy(trace, v) for k, v in kwargs.items()} if kwargs else {}
     if (
         op == "call_method"
         and trace.graph.torch_function_off
@@ -124,6 +124,8 @@ def fake_result(
 
 @implements(abstract.proxy)
 def as_proxy(trace: Trace, variable: Value) -> Any:
+    if type(variable) is Tensor:
+        return variable.node
     if isinstance(variable, (GraphValue, Constant)):
         return variable.as_proxy()
     if isinstance(variable, (List, Tuple)):
@@ -188,13 +190,15 @@ def from_graph(
     return from_value(trace, node, value, _tensors_in(trace, (*args, *kwargs.values())))
 
 
-def _tensors_in(trace: Trace, given: Iterable[Any]) -> Iterator[Tensor]:
+def _tensors_in(trace: Trace, given: Iterable[Any]) -> list[Tensor]:
     """The tensors among arguments, those in lists too."""
+    found: list[Tensor] = []
     for one in given:
         if isinstance(one, Tensor):
-            yield one
+            found.append(one)
         elif isinstance(one, (List, Tuple)):
-            yield from _tensors_in(trace, one.unpacked(trace))
+            found += _tensors_in(trace, one.unpacked(trace))
+    return found
 
 
 @implements(abstract.from_value)
@@ -202,8 +206,10 @@ def from_value(
     trace: Trace, node: torch.fx.Node, value: object, given: Iterable[Any] = ()
 ) -> Value:
     if isinstance(value, torch.Tensor):
-        same = next((g for g in given if isinstance(g, Tensor) and g.value is value), None)
-        return same if same is not None else Tensor(node, value, None, _plain_class(value))
+        for one in given:
+            if isinstance(one, Tensor) and one.value is value:
+                return one
+        return Tensor(node, value, None, _plain_class(value))
     if isinstance(value, (torch.SymInt, torch.SymFloat, torch.SymBool)):
         return symbol(trace, node, value)
     if is_literal(value) and not isinstance(value, tuple):
@@ -365,7 +371,9 @@ def _in_graph(value: object) -> bool:
 
 def _plain_class(value: torch.Tensor) -> type:
     """The class the real result has; fake tensors stand for plain ones."""
-    if type(value) is not fake_tensors.FakeTensor and is_traceable_wrapper_subclass(value):
+    if type(value) is fake_tensors.FakeTensor:
+        return torch.nn.Parameter if getattr(value, "_is_param", False) else torch.Tensor
+    if is_traceable_wrapper_subclass(value):
         return type(value)
     if isinstance(value, torch.nn.Parameter):
         return torch.nn.Parameter
