@@ -172,4 +172,3 @@ def test_a_further_layer_costs_no_more_than_it_did():
 
 
 LIMIT = 2000  # functions of suture's own for one layer: 2435 before, 1796 then
-
