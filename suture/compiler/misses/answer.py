@@ -82,7 +82,8 @@ def answer(unit: Unit, point: Any, state: tuple[Any, ...], compile: Compile) -> 
 def _prepare(unit: Unit, data: PointData) -> None:
     """Before a variant is traced: is the point for one module, which its first variant decides, and
     did other units compile the same, so that what differs between them is a symbol? Of a single
-    other unit that is said of the ints of modules alone, such as the number of a layer."""
+    other unit that is said of the ints of modules alone, such as the number of a layer, and of the
+    lengths of lists."""
     family, history = unit.family, history_of(unit, data)
     if not data.variants:
         alone = len(family.modules) < 2

@@ -125,7 +125,8 @@ class History:
 
     def learn(self, other: History, everything: bool) -> None:
         """Take over what another history of the same point has seen: what differs between the two
-        changes. Without `everything` that counts for ints below a module that is an argument."""
+        changes. Without `everything` that counts for ints below a module that is an argument
+        and for lengths of lists."""
         for path, number in other._numbers.items():
             if everything or (type(number) is int and path in other._of_layers):
                 if self._numbers.setdefault(path, number) != number:
