@@ -6,42 +6,34 @@ import importlib.util
 import re
 from pathlib import Path
 
-_SCREEN = "needs a display, or Tcl and Tk"
-_NET = "needs the network, or servers on this machine"
-_SYSTEM = "needs another "
-_PROCESSES = "runs programs in processes of its own, where nothing is compiled"
-_ITSELF = "tests the machinery of CPython's tests, or its build"
+_SCREEN = "needs a display: all of it is skipped, or it is not imported, without one"
+_NET = "needs the network: nearly all of it is skipped without"
+_SYSTEM = "needs another system, or an extension that is not built: all of it is skipped"
+_ITSELF = "tests CPython's build or its sources, which are not installed"
 _DEBUGGER = "puts a tracer or a profiler over the code that it runs, or drives a debugger"
 _LONG = "needs gigabytes of memory or disk"
+_PROCESSES = "takes minutes plainly: it waits, or runs processes where nothing is compiled"
 _BUILT_ON = "replaces parts of the interpreter that runs it, or looks into its memory"
 
 LEFT_OUT: dict[str, str] = {
     name: reason
     for reason, names in {
-        _SCREEN: "curses idle tcl tix tk ttk_guionly ttk_textonly turtle readline",
-        _NET: (
-            "asynchat asyncore docxmlrpc ftplib httplib httpservers imaplib nntplib poplib"
-            " robotparser smtpd smtplib smtpnet socket socketserver ssl telnetlib timeout urllib2"
-            " urllib2_localnet urllib2net urllib_response urllibnet xmlrpc xmlrpc_net"
-            " asyncio wsgiref"
-        ),
+        _SCREEN: "tix tk ttk_guionly",
+        _NET: "smtpnet urllib2net urllibnet xmlrpc_net",
         _SYSTEM: (
-            "devpoll dtrace kqueue launcher msilib nis ossaudiodev winconsoleio winreg winsound"
-            " startfile _osx_support"
-        ),
-        _PROCESSES: (
-            "capi cmd_line cmd_line_script compileall concurrent_futures doctest doctest2 embed"
-            " ensurepip eintr faulthandler fork1 gdb multiprocessing_fork"
-            " multiprocessing_forkserver multiprocessing_main_handling multiprocessing_spawn"
-            " popen crashers repl runpy site subprocess threadsignals utf8_mode venv wait3 wait4"
-            " zipapp"
+            "devpoll dtrace gdb kqueue launcher msilib nis ossaudiodev winconsoleio winreg"
+            " winsound startfile _osx_support embed crashers"
         ),
         _ITSELF: (
-            "asdl_parser c_locale_coercion check_c_globals clinic distutils future_stmt lib2to3"
-            " peg_generator regrtest sundry"
+            "asdl_parser check_c_globals clinic distutils lib2to3 peg_generator regrtest sundry"
         ),
         _DEBUGGER: "bdb cprofile pdb profile pstats sys_setprofile sys_settrace trace",
         _LONG: "bigaddrspace bigmem largefile zipfile64",
+        _PROCESSES: (
+            "asyncio c_locale_coercion capi cmd_line cmd_line_script compileall"
+            " concurrent_futures faulthandler multiprocessing_fork multiprocessing_forkserver"
+            " multiprocessing_main_handling multiprocessing_spawn socket subprocess utf8_mode venv"
+        ),
         _BUILT_ON: "ctypes frozen import importlib tracemalloc",
     }.items()
     for name in names.split()

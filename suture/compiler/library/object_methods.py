@@ -5,7 +5,6 @@ from __future__ import annotations
 import collections
 from typing import Any
 
-from suture._core import type_name
 from suture.breaks import Break, calls, objects, python
 from suture.compiler import abstract
 from suture.compiler.core import Trace, Value
@@ -13,7 +12,12 @@ from suture.compiler.language.attribute_writes import (
     plain_delete_attribute,
     plain_set_attribute,
 )
-from suture.compiler.language.attributes import MISSING, instance_value, tail_getattr
+from suture.compiler.language.attributes import (
+    MISSING,
+    instance_value,
+    no_attribute,
+    tail_getattr,
+)
 from suture.compiler.language.classes import new_storage, storage_init
 from suture.compiler.language.super_lookup import make_super
 from suture.compiler.models import handles
@@ -48,9 +52,7 @@ def _object_getattribute(trace: Trace, args: list[Value], kwargs: dict[str, Valu
     if raw is not MISSING and (found is None or hasattr(type(raw), "__set__")):
         return abstract.bind(trace, raw, obj, cls, name)
     if found is None:
-        return abstract.raise_(
-            trace, AttributeError, f"'{type_name(cls)}' object has no attribute '{name}'"
-        )
+        return no_attribute(trace, obj, name)
     return found
 
 

@@ -96,3 +96,19 @@ def test_an_import_behind_a_deleted_module_loads_it_anew():
         return x + 1, before is colorsys, sys.modules["colorsys"] is colorsys
 
     check(fn, torch.ones(1), graphs=None, breaks=None, recompiles=None)
+
+
+class Plain:
+    pass
+
+
+def test_an_attribute_that_object_does_not_find_is_named_by_the_exception():
+    plain = Plain()
+
+    def fn(x):
+        try:
+            object.__getattribute__(plain, "missing")
+        except AttributeError as error:
+            return x + 1, error.name, error.obj is plain, str(error)
+
+    check(fn, torch.ones(1))
