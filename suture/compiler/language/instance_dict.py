@@ -6,13 +6,14 @@ import contextlib
 import itertools
 from typing import Any
 
+from suture.breaks import Break, objects
 from suture.compiler import abstract
 from suture.compiler.abstract import implements
 from suture.compiler.core import Trace, Value
 from suture.compiler.emitting import Emitter
 from suture.compiler.language.attributes import find_in_mro, instance_value, put_attribute
 from suture.compiler.objects import DELETED, Constant, Dict, Object
-from suture.compiler.objects.lookup import has_dict, is_slot
+from suture.compiler.objects.lookup import has_dict, has_plain_keys, is_slot
 
 
 class InstanceDict(Dict):
@@ -31,9 +32,7 @@ class InstanceDict(Dict):
         owner = self.owner
         entries: dict[Any, tuple[Any, Any]] = {}
         if owner.value is not None:
-            table = object.__getattribute__(owner.value, "__dict__")
-            if not all(type(k) is str for k in table):
-                return super().load(trace)
+            table = self._table(owner.value)
             trace.guards.add(self.source, "keys", tuple(table))
             for key, value in table.items():
                 entries[key] = (Constant(key), Lazy(value, self.known_source.item(key)))
@@ -49,17 +48,30 @@ class InstanceDict(Dict):
     def known_length(self) -> int | None:
         return None  # attributes that were set are put back after the making of an iterator
 
-    def get(self, trace: Trace, key: Any) -> Any:
+    def _table(self, value: object) -> dict[str, Any]:
+        """What the real owner holds, under names: other keys are none of an attribute."""
+        table: dict[str, Any] = object.__getattribute__(value, "__dict__")
+        if not has_plain_keys(table):
+            raise Break(objects.UNKNOWN_OBJECT, operation="look into", object=self.describe())
+        return table
+
+    def get(self, trace: Trace, key: Any) -> Value | None:
         name = key.hash_key(trace)
-        if type(name) is not str:
-            return None
-        return instance_value(trace, self.owner, name)
+        if type(name) is str:
+            return instance_value(trace, self.owner, name)
+        if self.owner.value is not None:
+            self._table(self.owner.value)
+            trace.guards.add(self.source, "no_key", abstract.constant_value(trace, key))
+        return None
 
     def values(self, trace: Trace) -> list[Any]:
         return [abstract.realize(trace, v) for _, v in self.load(trace).values()]
 
     def put(self, trace: Trace, key: object, value: Any) -> None:
         name = abstract.constant_value(trace, key)
+        if type(name) is not str:
+            who = self.owner.describe()
+            raise Break(objects.MUTATION_OF_UNKNOWN, operation=f"set item {name!r}", object=who)
         self.owner.touch(trace)
         put_attribute(self.owner.attrs, name, value)
 
