@@ -40,6 +40,16 @@ def really_has(value: object, name: str, slot: bool) -> bool:
         return False
 
 
+def held_by(value: object) -> list[Any]:
+    """What the garbage collector is told that an object holds. Of a tuple that is what is in it:
+    code in C leaves places of its own tuples empty (an exhausted part of `zip_longest`), where
+    reading them ends the process."""
+    found: list[Any] = []
+    for part in gc.get_referents(value):
+        found += gc.get_referents(part) if type(part) is tuple else (part,)
+    return found
+
+
 def holds_dict(value: object, found: dict[Any, Any]) -> bool:
     """Whether a real object has this very dict for its attributes, whatever its class makes of
     `__dict__`."""

@@ -14,7 +14,6 @@ Python, and with it all that it calls.
 from __future__ import annotations
 
 import builtins
-import gc
 import importlib.util
 import sys
 import types
@@ -26,7 +25,13 @@ import torch
 
 from suture._core import Compiled
 from suture.bytecode import Named, named
-from suture.compiler.objects.lookup import dict_of, find_in_mro, has_plain_keys, hides_dict
+from suture.compiler.objects.lookup import (
+    dict_of,
+    find_in_mro,
+    has_plain_keys,
+    held_by,
+    hides_dict,
+)
 from suture.compiler.outside.from_nowhere import (
     COMPUTING,
     FROM_NOWHERE,
@@ -116,7 +121,7 @@ class _Reach:
                         done.add((at, name))
                         self._held(table[name], None if source is None else source.item(name))
             if self.reflecting:
-                self.values(part for obj in self.objects for part in gc.get_referents(obj))
+                self.values(part for obj in self.objects for part in held_by(obj))
                 self.objects.clear()
         if self.unread:
             raise MayMeet(unread=True)
@@ -236,7 +241,7 @@ class _Reach:
     def _generator(self, value: Any) -> None:
         """One that does not run holds its function and its variables."""
         self.lasting = False
-        held = gc.get_referents(value)
+        held = held_by(value)
         running = _RUNNING[type(value)].__get__(value)
         self.unread |= running or types.FunctionType not in map(type, held)
         self.values(held)
@@ -275,7 +280,7 @@ class _Reach:
             return
         self.value(kind, None)
         if any(_is_of_library(base) and base is not object for base in _MRO_OF(kind)):
-            held = gc.get_referents(value)
+            held = held_by(value)
             self.lasting = self.lasting and all(part is kind for part in held)
             self.values(held)
             return

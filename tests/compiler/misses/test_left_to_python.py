@@ -5,6 +5,7 @@ from __future__ import annotations
 import collections
 import copy
 import functools
+import itertools
 import os
 import pickle
 import queue
@@ -438,3 +439,18 @@ def test_a_later_call_is_not_asked_about_again():
     finally:
         stop()
     assert seen == []
+
+
+def test_iterators_that_keep_tuples_with_empty_places_are_read():
+    def rest(pairs):
+        return list(pairs)
+
+    def begun():
+        pairs = itertools.zip_longest("ab", (1, 2, 3), fillvalue="-")
+        assert [next(pairs) for _ in range(3)] == [("a", 1), ("b", 2), ("-", 3)]
+        return pairs
+
+    suture.reset()
+    ours = suture.compile(rest, backend="eager")
+    for _ in range(3):
+        assert ours(begun()) == []
