@@ -115,12 +115,16 @@ def test_a_loop_over_a_size_is_unrolled_under_a_guard():
 
 
 def test_ints_computed_from_ints_need_no_backend():
-    """Nothing leads to a tensor here: Python runs what the variant does not fit."""
+    """Nothing leads to a tensor here: where it is traced, Python runs what the variant does not
+    fit."""
 
     def refuse(gm, inputs):
         raise AssertionError("nothing to compile")
 
-    assert compilations(lambda k: k * 2 + 1, (2,), (3,), (4,), backend=refuse) == [1, 1, 1]
+    calls = ((2,), (3,), (4,))
+    assert compilations(lambda k: k * 2 + 1, *calls, backend=refuse) == [0, 0, 0]
+    with suture.config.patch(trace_tensor_free=True):
+        assert compilations(lambda k: k * 2 + 1, *calls, backend=refuse) == [1, 1, 1]
 
 
 def test_an_index_out_of_range_raises_as_in_eager():
