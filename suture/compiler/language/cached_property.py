@@ -6,20 +6,21 @@ import functools
 from typing import Any
 
 from suture import _core
+from suture.compiler import abstract
 from suture.compiler.core import Trace, Value
 from suture.compiler.objects import Lazy
-from suture.compiler.outside.tensor_free import reached_without_tensors
+from suture.compiler.outside.tensor_free import is_tensor_free
 
 
 def fill(trace: Trace, raw: functools.cached_property[Any], obj: Value) -> None:
     """Let Python compute, now, what an object that exists outside is asked for the first time. The
     region then finds it as every later call will, and needs no variant for the first call. Only if
-    that can meet no tensor, and nothing it may look at has been changed by the region."""
+    that can meet no tensor, and the region has changed nothing yet that it might look at."""
     value, name = getattr(obj, "value", None), raw.attrname
-    if value is None or obj.source is None or name is None or not _is_certain(trace):
+    if value is None or obj.source is None or name is None or not _is_first(trace):
         return
-    held = _dict_of(value)
-    if held is None or name in held or not _is_unchanged(trace, raw.func, value):
+    held, parts = _dict_of(value), [Lazy(raw.func, None), Lazy(value, None)]
+    if held is None or name in held or not is_tensor_free(parts, arrays=False):
         return
     before = _core.set_hook_active(False)
     try:
@@ -38,20 +39,10 @@ def _dict_of(value: object) -> dict[str, Any] | None:
     return found if type(found) is dict else None
 
 
-def _is_certain(trace: Trace) -> bool:
-    """Whether the program is sure to get here, with nothing drawn or told before."""
-    effects = trace.effects
-    waits = effects.globals or effects.calls or trace.numbers.draws or trace.checks
-    waits = waits or trace.optional
-    return not waits and len(trace.graph.levels.stack) == 1
-
-
-def _is_unchanged(trace: Trace, function: object, value: Value) -> bool:
-    """Whether all that the function can look at is no tensor, and as it was before the region."""
-    seen = reached_without_tensors([Lazy(function, None), Lazy(value, None)])
-    if seen is None:
-        return False
-    changed = [v for v in trace.effects.touched.values() if v.source is not None]
-    reals = [getattr(v, "value", None) for v in changed]
-    ids = {id(v) for v in seen}
-    return all(real is not None and id(real) not in ids for real in reals)
+def _is_first(trace: Trace) -> bool:
+    """Whether the program is sure to get here, and finds all as it was before the region: nothing
+    was changed, drawn or told. Code can look at what it does not name, so any change counts."""
+    effects, graph = trace.effects, trace.graph
+    waits = effects.calls or trace.numbers.draws or trace.checks or trace.optional
+    changed = abstract.has_visible_effects(trace) or graph.writes()
+    return not waits and not changed and len(graph.levels.stack) == 1

@@ -126,13 +126,6 @@ def is_tensor_free(parts: list[Any], arrays: bool = True) -> bool:
     return all(reach.argument(v) for v in given) and reach.finish()
 
 
-def reached_without_tensors(parts: list[Any]) -> list[Any] | None:
-    """What code that gets hold of these values can look at; None if tensors may be among it."""
-    reach = _Reach(arrays=False)
-    free = all(reach.argument(v) for v in parts) and reach.finish()
-    return list(reach.seen.values()) if free else None
-
-
 def state_is_tensor_free(state: tuple[Any, ...]) -> bool:
     """The same for a function and its arguments as they really are."""
     return is_tensor_free([Lazy(v, None) for v in state if v is not UNBOUND])

@@ -60,6 +60,50 @@ def test_what_the_region_has_changed_is_seen():
     assert vocabulary.rows == [0]
 
 
+class Config:
+    """What the classes below look at, through a special method that no code names."""
+
+    value = 0
+
+
+class Operand:
+    def __init__(self, config):
+        self.config = config
+
+    def __add__(self, other):
+        value = self.config.value
+        return int(value.item() if isinstance(value, torch.Tensor) else value) + other
+
+
+class Sum:
+    def __init__(self, config):
+        self.operand = Operand(config)
+
+    @functools.cached_property
+    def total(self):
+        return self.operand + 1
+
+
+def test_what_only_a_special_method_looks_at_is_seen_as_changed():
+    def fn(x, config, terms):
+        config.value = 5
+        return x + terms.total
+
+    config = Config()
+    check(fn, torch.zeros(1), config, Sum(config), ops=[["add"]], recompiles=None)
+
+
+def test_a_tensor_that_the_graph_writes_is_seen_as_changed():
+    config = Config()
+    config.value = torch.zeros(1)
+
+    def fn(x, terms):
+        config.value.add_(1)
+        return x + terms.total
+
+    assert suture.compile(fn, backend="eager")(torch.zeros(1), Sum(config)).tolist() == [2]
+
+
 def test_tensors_that_are_kept_are_part_of_the_graph():
     graphs = Graphs()
     vocabulary = Vocabulary(["a", "b"])
