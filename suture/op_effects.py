@@ -11,7 +11,7 @@ from __future__ import annotations
 import functools
 import inspect
 import types
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -136,6 +136,22 @@ def writes_of(node: torch.fx.Node) -> tuple[Any, ...]:
     if facts.only_out and not node.kwargs:
         return ()
     return tuple(_written(node, facts))
+
+
+def any_writes(nodes: Iterable[torch.fx.Node]) -> bool:
+    """Whether one of these nodes may change a tensor in place. A target that writes to nothing but
+    what it is given by name is asked about once, for all its calls without names."""
+    quiet: set[int] = set()
+    for node in nodes:
+        if id(node.target) in quiet and not node.kwargs and node.op != "call_module":
+            continue
+        if writes_of(node):
+            return True
+        if node.op in ("call_function", "call_method"):
+            facts = _facts_of_call(node)
+            if facts is not None and facts.only_out:
+                quiet.add(id(node.target))
+    return False
 
 
 class Written(NamedTuple):
@@ -275,7 +291,8 @@ def _described(name: str, overloads: list[Any], python: Any, told: Effects = NON
     plain = Effects((), drawn, shares or told.aliases, False)
     also = _ALSO_WRITES.get(name)
     order = tuple(sorted(written))
-    only_out = not order and also is None and "inplace" not in names
+    by_name = all(index < 0 for index, _ in order)
+    only_out = by_name and also is None and "inplace" not in names
     return _Facts(name, names, order, also, defaults, drawn, plain.aliases, acts, plain, only_out)
 
 

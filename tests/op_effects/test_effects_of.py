@@ -9,7 +9,7 @@ import torch
 import torch.fx
 import torch.nn.functional as F
 
-from suture.op_effects import MAY_DRAW, declare, draws, draws_nothing, effects_of
+from suture.op_effects import MAY_DRAW, any_writes, declare, draws, draws_nothing, effects_of
 from tests.harness import check
 
 aten = torch.ops.aten
@@ -269,3 +269,30 @@ def test_what_draws_nothing_this_time(target, args, kwargs):
 )  # fmt: skip
 def test_what_may_draw_all_the_same(target, args, kwargs):
     assert not draws_nothing(node(target, *args, **kwargs))
+
+
+def test_a_later_call_of_a_target_may_write_where_the_first_did_not():
+    graph = torch.fx.Graph()
+    x = graph.placeholder("add")
+    first = graph.call_function(torch.add, (x, 1))
+    graph.call_method("add", (first, 1))
+    last = graph.call_function(torch.add, (first, 2))
+    assert not any_writes(graph.nodes)
+    last.kwargs = {"out": x}
+    assert any_writes(graph.nodes)
+    last.kwargs = {}
+    last.target = operator.iadd
+    assert any_writes(graph.nodes)
+    graph.erase_node(last)
+    assert not any_writes(graph.nodes)
+    graph.call_module("add", (x,))
+    assert any_writes(graph.nodes)
+
+
+def test_an_argument_that_decides_is_looked_at_in_each_call():
+    graph = torch.fx.Graph()
+    x, mean, var = (graph.placeholder(name) for name in ("x", "mean", "var"))
+    graph.call_function(F.batch_norm, (x, mean, var))
+    assert not any_writes(graph.nodes)
+    graph.call_function(F.batch_norm, (x, mean, var, None, None, True))
+    assert any_writes(graph.nodes)

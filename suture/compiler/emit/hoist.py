@@ -32,6 +32,8 @@ _NUMBERS = (torch.SymInt, torch.SymFloat, torch.SymBool)
 def hoist(writer: Writer, builder: Any, read: Any) -> list[str]:
     """Take arithmetic on floats out of the graph under construction. Gives the lines that do it
     instead; `read(source)` is how a variant reads an input."""
+    if all(entry.convert is not as_double for entry in builder.inputs):
+        return []
     found = _Hoist(writer, builder, read)
     if not found.floats:
         return []

@@ -25,7 +25,7 @@ from suture.compiler.graph.names import TorchName, valid_name
 from suture.compiler.graph.results import Calls
 from suture.compiler.graph.spans import Span
 from suture.compiler.graph.subgraphs import Levels
-from suture.op_effects import effects_of, writes_of
+from suture.op_effects import any_writes, effects_of
 from suture.runtime.callers import Around, Caller
 from suture.runtime.modes import around
 from suture.runtime.sources import Source
@@ -138,7 +138,6 @@ class GraphBuilder:
         self.span: Callable[[], Span | None] = lambda: None  # the call that is under way
         self.spans: dict[torch.fx.Node, Span] = {}  # by which call a node was made
         self._names: set[str] = set()
-        self._writes: Any = None  # how many nodes there were, the last one, whether some write
 
     # ---- inputs
 
@@ -424,11 +423,7 @@ class GraphBuilder:
 
     def writes(self) -> bool:
         """Whether some operation may change a tensor in place."""
-        last = next(iter(reversed(self.graph.nodes)), None)
-        count = len(self.graph.nodes)
-        if self._writes is None or self._writes[:2] != (count, last):
-            self._writes = count, last, any(map(writes_of, self.graph.nodes))
-        return bool(self._writes[2])
+        return any_writes(self.graph.nodes)
 
     def keeping_modes(self, compiled: Callable[..., Any]) -> Callable[..., Any]:
         """The compiled graph; if it raises, the modes it switched are as they were before."""
@@ -455,7 +450,6 @@ class GraphBuilder:
         """The graph with these outputs; inputs nobody uses are removed."""
         # the trace is over; operators that take functions are looked up by the mode's exact type
         self.fake.__class__ = fake_tensors.FakeTensorMode
-        writes = self.writes()
         for setter, before in self.resets_in_order():
             self.graph.call_function(setter, before)
         self.graph.output(tuple(outputs))
@@ -470,8 +464,6 @@ class GraphBuilder:
             first = next(iter(self.graph.nodes))
             if entry.node is not first:
                 first.prepend(entry.node)
-        # neither setters of modes nor the output write, and no input did
-        self._writes = len(self.graph.nodes), next(iter(reversed(self.graph.nodes))), writes
         root = torch.nn.Module()
         for name, value in self.attributes.items():
             if any(
