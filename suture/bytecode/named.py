@@ -50,7 +50,7 @@ def named(code: CodeType) -> Named:
         elif op == "IMPORT_NAME":
             level = steps[at - 2][2]
             level = level if type(level) is int else 1  # what is not known counts as relative
-            imports.append((name, level, _imported(steps, at + 1)))
+            imports.append((name, level, _imported(steps, at)))
     return Named(tuple(loads), tuple(imports), frozenset(attributes), computed)
 
 
@@ -84,8 +84,12 @@ def _taken(steps: list[Step], at: int) -> tuple[str, ...]:
 
 
 def _imported(steps: list[Step], at: int) -> tuple[str, ...]:
-    """What is taken from a module that was imported; each is stored at once."""
-    found = []
+    """What an import takes from its module; each is stored at once. `import a.b as c` takes nothing
+    from `a.b`: it looks for that module in its package."""
+    found: list[str] = []
+    if type(steps[at - 1][2]) is not tuple:
+        return ()
+    at += 1
     while at < len(steps) and (steps[at][0] == "IMPORT_FROM" or steps[at][0].startswith("STORE_")):
         found += [steps[at][1]] if steps[at][0] == "IMPORT_FROM" else []
         at += 1

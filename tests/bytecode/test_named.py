@@ -14,12 +14,14 @@ def test_globals_come_with_the_attributes_taken_at_once():
 def test_imports_say_what_is_taken_from_them():
     def fn():
         import os.path as path
+        import xml.dom.minidom
         from json import dumps, loads
 
-        return path, dumps, loads
+        return path, xml, dumps, loads
 
     assert named(fn.__code__).imports == (
-        ("os.path", 0, ("path",)),
+        ("os.path", 0, ()),
+        ("xml.dom.minidom", 0, ()),
         ("json", 0, ("dumps", "loads")),
     )
 

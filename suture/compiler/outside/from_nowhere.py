@@ -19,7 +19,9 @@ FROM_NOWHERE = frozenset(
         "inspect.trace", "inspect.getouterframes", "inspect.getinnerframes", "inspect.getmodule",
         "inspect.getclosurevars", "inspect.getcallargs", "pickle.load", "pickle.loads",
         "_pickle.load", "_pickle.loads", "pickle.Unpickler", "_pickle.Unpickler",
-        "pickle._Unpickler", "pickle._loads", "pickle._load",
+        "pickle._Unpickler", "pickle._loads", "pickle._load", "threading.current_thread",
+        "threading.main_thread", "threading.enumerate", "_asyncio.current_task",
+        "asyncio.tasks.current_task", "asyncio.tasks.all_tasks",
     }
 )  # fmt: skip
 MODULES_FROM_NOWHERE = frozenset(
@@ -43,6 +45,9 @@ TELLING = frozenset(
         "__globals__", "__subclasses__", "__builtins__",
     }
 )  # fmt: skip
+# Classes of the library that call methods of derived classes under names that they compute. Those
+# of unittest are left out: what runs tests is nothing to compile, and they have many.
+DISPATCHING = frozenset({"ast.NodeVisitor", "cmd.Cmd", "http.server.BaseHTTPRequestHandler"})
 
 
 def top(module: object) -> str:

@@ -14,7 +14,6 @@ Python, and with it all that it calls.
 from __future__ import annotations
 
 import builtins
-import importlib.util
 import sys
 import types
 import weakref
@@ -24,16 +23,26 @@ from typing import Any
 import torch
 
 from suture._core import Compiled
-from suture.bytecode import Named, named
 from suture.compiler.objects.lookup import (
+    MISSING,
+    UNTOLD,
     dict_of,
     find_in_mro,
     has_plain_keys,
     held_by,
     hides_dict,
 )
+from suture.compiler.outside.code_reads import (
+    Read,
+    cell_contents,
+    imported,
+    names_of,
+    reads,
+    taken,
+)
 from suture.compiler.outside.from_nowhere import (
     COMPUTING,
+    DISPATCHING,
     FROM_NOWHERE,
     MODULES_FROM_NOWHERE,
     REFLECTING,
@@ -41,17 +50,13 @@ from suture.compiler.outside.from_nowhere import (
     only_works,
     top,
 )
+from suture.compiler.outside.plain_guards import CONTAINERS, FEW, PlainGuards
 from suture.runtime.guards import Guards
-from suture.runtime.plain_values import SCALARS, begins_with_scalars, holds_scalars
-from suture.runtime.sources import Source, pinned, slot
+from suture.runtime.plain_values import SCALARS
+from suture.runtime.sources import Source, slot
 
 _MOST = 1_500  # values that are looked at, before a call is taken for one that meets tensors
 _MANY = 256  # elements of a container that are looked at one by one
-_FEW = 16  # elements of a container, or attributes, that are guarded one by one
-_LARGE = 64  # elements that one guard looks at
-_GUARDS = 64  # then containers are not guarded one by one any more
-_CONTAINERS = frozenset({list, tuple, set, frozenset, dict})
-_KEYS = frozenset({str, int, bool, type(None)})
 _HOLDING = (types.FrameType, types.TracebackType, weakref.ProxyType, weakref.CallableProxyType)
 _RUNNING = {
     types.GeneratorType: types.GeneratorType.gi_running,
@@ -82,7 +87,7 @@ def guards_of_plain(state: tuple[Any, ...], names: Iterable[str]) -> tuple[Guard
     for at, (value, name) in enumerate(zip(state, names)):
         reach.value(value, slot(at, name))
     reach.finish()
-    return reach.guards, reach.lasting
+    return reach.kept.guards, reach.kept.lasting
 
 
 class _Reach:
@@ -90,8 +95,7 @@ class _Reach:
     if some of it cannot be read."""
 
     def __init__(self) -> None:
-        self.guards = Guards()
-        self.lasting = True  # the guards say all that the answer depends on
+        self.kept = PlainGuards()
         self.unread = False
         self.seen: dict[int, Any] = {}
         self.names: set[str] = set()  # attributes that code takes from objects
@@ -99,7 +103,6 @@ class _Reach:
         # Of attributes, those of modules and functions too, and where they are at the next call.
         self.tables: list[tuple[Any, Source | None]] = []
         self.objects: list[Any] = []  # of classes of the program
-        self.roots: dict[int, Source] = {}
         self.work: list[tuple[Any, Source | None]] = []
 
     def value(self, value: Any, source: Source | None) -> None:
@@ -134,31 +137,24 @@ class _Reach:
             raise MayMeet(unread=False)
         return True
 
-    def _guard(self, value: Any, source: Source | None) -> None:
-        """The same object has to be there the next time."""
-        if source is None:
-            return
-        if type(value).__weakrefoffset__:
-            self.guards.add(source, "weak", value)
-        else:
-            self.guards.add(source, "is", value)
-
     # ---- values by their kind
 
     def _look(self, value: Any, source: Source | None) -> None:
         """Only its type is asked what a value is: its class may answer for it with code."""
         kind = type(value)
         if kind in SCALARS:
-            if source is not None:
-                self.guards.add(source, "type", kind)
+            self.kept.same_type(kind, source)
             return
-        if source is not None and kind in _CONTAINERS and self._contents(value, kind, source):
-            return
+        if source is not None and kind in CONTAINERS:
+            parts = self.kept.contents(value, kind, source)
+            if parts is not None:
+                self.work += parts
+                return
         if source is not None and source.root().kind == "slot" and self._is_plain(value, kind):
             if self._is_new(value):
-                self._argument(value, kind, source)
+                self._instance(value, kind, self.kept.attributes(value, kind, source))
                 return
-        self._guard(value, source)
+        self.kept.same(value, source)
         if not self._is_new(value):
             return
         if issubclass(kind, types.FunctionType):
@@ -167,14 +163,14 @@ class _Reach:
             self._class(value)
         elif issubclass(kind, types.ModuleType):
             self._module(value)
-        elif kind in _CONTAINERS:
+        elif kind in CONTAINERS:
             self._container(value)
         elif issubclass(kind, types.BuiltinFunctionType):
             self._builtin(value)
         elif kind is Compiled:
             self.value(value.function, None)
         elif issubclass(kind, weakref.ReferenceType):
-            self.lasting = False
+            self.kept.lasting = False
             self.value(weakref.ref.__call__(value), None)
         elif kind in _RUNNING:
             self._generator(value)
@@ -183,32 +179,10 @@ class _Reach:
         elif kind in _DESCRIPTORS:
             self.value(value.__objclass__, None)
         elif kind in (property, staticmethod, classmethod, types.MethodType):
-            self.lasting = False
+            self.kept.lasting = False
             self._held(value, None)
         else:
             self._instance(value, kind, None)
-
-    def _contents(self, value: Any, kind: type, source: Source) -> bool:
-        """Guard what a container holds, if that takes few guards, and look at it."""
-        if holds_scalars(value):
-            large = len(value) > _LARGE
-            self.lasting = self.lasting and not large
-            self.guards.add(source, "type", kind)
-            self.guards.add(source, "truth", begins_with_scalars if large else holds_scalars)
-            return True
-        if len(value) > _FEW or len(self.guards.entries) > _GUARDS:
-            return False
-        if kind is dict and _KEYS.issuperset(map(type, value)):
-            self.guards.add(source, "type", kind)
-            self.guards.add(source, "keys", tuple(value))
-            self.work += [(part, source.item(key)) for key, part in value.items()]
-            return True
-        if kind is list or kind is tuple:
-            self.guards.add(source, "type", kind)
-            self.guards.add(source, "len", len(value))
-            self.work += [(part, source.index(at)) for at, part in enumerate(value)]
-            return True
-        return False
 
     def _is_plain(self, value: Any, kind: type) -> bool:
         """An object of the program that may be made anew for each call: with few attributes in a
@@ -218,19 +192,12 @@ class _Reach:
         if any(_is_of_library(base) for base in _MRO_OF(kind)[:-1]):
             return False
         table = dict_of(value)
-        return table is not None and len(table) <= _FEW and has_plain_keys(table)
-
-    def _argument(self, value: Any, kind: type, source: Source) -> None:
-        """An argument or a part of one: the next call has another one like it."""
-        table = source.instance_dict()
-        self.guards.add(source, "type", kind)
-        self.guards.add(table, "keys", tuple(dict_of(value) or ()))
-        self._instance(value, kind, table)
+        return table is not None and len(table) <= FEW and has_plain_keys(table)
 
     def _container(self, value: Any) -> None:
         if not value and type(value) in (tuple, frozenset):
             return
-        self.lasting = False
+        self.kept.lasting = False
         parts: list[Any] = [[*value.keys()], [*value.values()]] if type(value) is dict else [value]
         for part in parts:
             if not set(map(type, part)) <= SCALARS:
@@ -240,7 +207,7 @@ class _Reach:
 
     def _generator(self, value: Any) -> None:
         """One that does not run holds its function and its variables."""
-        self.lasting = False
+        self.kept.lasting = False
         held = held_by(value)
         running = _RUNNING[type(value)].__get__(value)
         self.unread |= running or types.FunctionType not in map(type, held)
@@ -255,7 +222,7 @@ class _Reach:
         if type(module) is not types.ModuleType or ("__getattr__" in table and not library):
             self.unread = True
         self.unread |= top(name) in MODULES_FROM_NOWHERE
-        self.lasting = self.lasting and library
+        self.kept.lasting &= library
         self._table(table, None)
 
     def _builtin(self, value: Any) -> None:
@@ -281,10 +248,10 @@ class _Reach:
         self.value(kind, None)
         if any(_is_of_library(base) and base is not object for base in _MRO_OF(kind)):
             held = held_by(value)
-            self.lasting = self.lasting and all(part is kind for part in held)
+            self.kept.lasting &= all(part is kind for part in held)
             self.values(held)
             return
-        self.lasting = False
+        self.kept.lasting = False
         if hides_dict(kind) or _is_in_c(kind):
             self.unread = True
             return
@@ -300,7 +267,7 @@ class _Reach:
         elif kind in (staticmethod, classmethod):
             self.value(value.__func__, None)
         elif kind is types.MethodType:
-            self._guard(value, source)
+            self.kept.same(value, source)
             self.values((value.__func__, value.__self__))
         elif kind not in _DESCRIPTORS:  # what those give is asked of the objects
             self.value(value, source)
@@ -324,13 +291,15 @@ class _Reach:
             return
         if any(top(_MODULE_OF(base)) in COMPUTING for base in _MRO_OF(cls) or ()):
             raise MayMeet(unread=False)
-        self.lasting = False
+        self.kept.lasting = False
         if _MRO_OF(cls) is None:  # its metaclass is about to make it
             self.unread = True
             return
         self.value(type(cls), None)
         theirs = [base for base in _MRO_OF(cls) if _is_of_library(base)]
         known = {name for base in theirs if not _is_in_c(base) for name in _CONTENTS_OF(base)}
+        if any(f"{_MODULE_OF(base)}.{base.__name__}" in DISPATCHING for base in theirs):
+            known.clear()
         for base in theirs:
             self.value(base, None)
         for base in _MRO_OF(cls):
@@ -338,7 +307,8 @@ class _Reach:
                 self._methods(_CONTENTS_OF(base), known)
 
     def _methods(self, contents: Any, known: set[str]) -> None:
-        """Those of a class. `known`: the names that classes of the library above it have."""
+        """Those of a class. `known`: the names that classes of the library above it have; all
+        methods count if there are none."""
         self._table(contents, None)
         for name, held in contents.items():
             if not known or name in known or (name.startswith("__") and name.endswith("__")):
@@ -349,13 +319,13 @@ class _Reach:
         if top(home) in COMPUTING:
             raise MayMeet(unread=False)
         for at, cell in enumerate(fn.__closure__ or ()):
-            self.lasting = self.lasting and source is not None
+            self.kept.lasting &= source is not None
             held = None if source is None else source.child("closure", at).cell()
-            self.value(_contents(cell), held)
+            self.value(cell_contents(cell), held)
         for default in (*(fn.__defaults__ or ()), *(fn.__kwdefaults__ or {}).values()):
             self.value(default, None)
         if fn.__dict__:
-            self.lasting = False
+            self.kept.lasting = False
             self._table(fn.__dict__, None)
         if top(home) in sys.stdlib_module_names:
             self._of_library(home, fn.__name__)
@@ -368,77 +338,64 @@ class _Reach:
         if not has_plain_keys(namespace):
             self.unread = True
             return
-        found = _named(code)
+        found = names_of(code)
         self.unread |= not found.attributes.isdisjoint(TELLING)
         self.names |= found.attributes
         self.reflecting |= found.computed or not found.attributes.isdisjoint(REFLECTING)
-        for name, *attributes in found.loads:
-            self.reflecting |= name in REFLECTING
-            self._global(namespace, name, attributes)
-        for name, level, taken in found.imports:
-            self.reflecting |= not REFLECTING.isdisjoint(taken)
-            self._import(namespace, name, level, taken)
+        for load in found.loads:
+            self.reflecting |= load[0] in REFLECTING
+            self._global(namespace, load)
+        for name, level, parts in found.imports:
+            self.reflecting |= not REFLECTING.isdisjoint(parts)
+            self._import(*imported(namespace, name, level), parts)
         for const in code.co_consts:
             if type(const) is types.CodeType:
                 self._code(const, namespace)
 
-    def _global(self, namespace: dict[str, Any], name: str, attributes: list[str]) -> None:
+    def _global(self, namespace: dict[str, Any], load: tuple[str, ...]) -> None:
         """A global that code names, or what it takes from a module."""
-        source = self._root(namespace)
-        if name not in namespace:
-            self.guards.add(source, "no_key", name)
-            self.value(vars(builtins).get(name), None)
-            return
-        value, at = namespace[name], source.item(name)
-        for attribute in attributes:
-            if type(value) is not types.ModuleType:
-                break
-            self._guard(value, at)
-            table: Any = dict_of(value) or {}
-            if top(table.get("__name__")) in COMPUTING:
-                raise MayMeet(unread=False)
-            if not has_plain_keys(table):
+        value, source = None, None
+        for read in reads(namespace, load):
+            if read.module is not None:
+                self.kept.same(read.module, source)
+                self._of_module(read)
+            if read.value is UNTOLD:
                 self.unread = True
                 return
-            self._of_module(table, attribute)
-            if attribute not in table:  # it raises, or makes what it gives
-                self.unread |= "__getattr__" in table
+            if read.value is MISSING:  # of a module: it raises
+                if read.module is None:
+                    self.kept.no_global(namespace, read.name)
+                    self.value(vars(builtins).get(read.name), None)
                 return
-            value, at = table[attribute], self._root(table).item(attribute)
-        self.value(value, at)
+            value, source = read.value, self.kept.root(read.table).item(read.name)
+        self.value(value, source)
 
-    def _root(self, table: dict[str, Any]) -> Source:
-        """The globals of a module."""
-        if id(table) not in self.roots:
-            self.roots[id(table)] = pinned(table, f"{table.get('__name__')}.__dict__")
-        return self.roots[id(table)]
+    def _of_module(self, read: Read) -> None:
+        """What code takes from a module."""
+        home = read.table.get("__name__")
+        if top(home) in COMPUTING:
+            raise MayMeet(unread=False)
+        self.unread |= type(read.module) is not types.ModuleType
+        self.unread |= f"{home}.{read.name}" in FROM_NOWHERE
 
-    def _of_module(self, table: dict[str, Any], name: str) -> None:
-        self.unread |= f"{table.get('__name__')}.{name}" in FROM_NOWHERE
-
-    def _import(
-        self, namespace: dict[str, Any], name: str, level: int, taken: tuple[str, ...]
-    ) -> None:
+    def _import(self, name: str, module: Any, parts: tuple[str, ...]) -> None:
         """What an import inside of a function gives. A module that is not loaded yet may be
         anything, unless it is the library's."""
-        if level:
-            name = "." * level + name
-            name = importlib.util.resolve_name(name, str(namespace.get("__package__") or "?"))
-        self.lasting = self.lasting and top(name) in sys.stdlib_module_names
-        module = sys.modules.get(name)
+        self.kept.lasting &= top(name) in sys.stdlib_module_names
         if module is None:
             if top(name) not in sys.stdlib_module_names:
                 raise MayMeet(unread=False)
             self._of_library(name, "")
             return
-        table: Any = dict_of(module) or {}
-        if not taken:
-            self.value(sys.modules.get(name.partition(".")[0]), None)
-            self.value(module, None)
-        for part in taken:
-            self._of_module(table, part)
-            submodule = sys.modules.get(f"{name}.{part}")
-            self.value(table.get(part, submodule), None)
+        if not parts:
+            self.values((sys.modules.get(top(name)), module))
+        for part in parts:
+            read = taken(name, module, part)
+            self._of_module(read)
+            if read.value is UNTOLD:
+                self.unread = True
+            elif read.value is not MISSING:
+                self.value(read.value, None)
 
 
 class _Slots:
@@ -467,18 +424,6 @@ _DESCRIPTORS = (
     types.MethodDescriptorType,
     types.ClassMethodDescriptorType,
 )
-_known: dict[int, tuple[types.CodeType, Named]] = {}
-_KEPT = 2_048
-
-
-def _named(code: types.CodeType) -> Named:
-    """What a code object names, read once."""
-    known = _known.get(id(code))
-    if known is None:
-        if len(_known) >= _KEPT:
-            _known.clear()
-        known = _known[id(code)] = code, named(code)
-    return known[1]
 
 
 def _is_of_library(cls: type) -> bool:
@@ -487,10 +432,3 @@ def _is_of_library(cls: type) -> bool:
 
 def _is_in_c(cls: type) -> bool:
     return not cls.__flags__ & _HEAP_TYPE or "__module__" not in _CONTENTS_OF(cls)
-
-
-def _contents(cell: Any) -> Any:
-    try:
-        return cell.cell_contents
-    except ValueError:
-        return None

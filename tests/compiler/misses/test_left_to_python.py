@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import collections
 import copy
 import functools
@@ -10,6 +11,7 @@ import os
 import pickle
 import queue
 import sys
+import threading
 import time
 import traceback
 import types
@@ -175,6 +177,27 @@ def imported():
     return anything.ones(2) + 1
 
 
+def imported_from_a_package():
+    import torch.functional as anything
+
+    return anything.torch.ones(2) + 1
+
+
+def of_thread():
+    return threading.current_thread().x + 1
+
+
+class Visitor(ast.NodeVisitor):
+    """The library computes the names of the methods that it calls."""
+
+    def visit_Name(self, node):
+        return TENSOR + 1
+
+
+def dispatched():
+    return Visitor().visit(ast.parse("name", mode="eval").body)
+
+
 def of_caller():
     return sys._getframe(0).f_globals["TENSOR"] + 1
 
@@ -206,6 +229,9 @@ MEETING = [
         "a computed name": by_name,
         "all attributes": reflected,
         "an import": imported,
+        "an import from a package": imported_from_a_package,
+        "a thread": of_thread,
+        "a method that the library looks up": dispatched,
         "a frame": of_caller,
         "a text": evaluated,
     }.items()
@@ -213,7 +239,8 @@ MEETING = [
 
 
 @pytest.mark.parametrize("fn", MEETING)
-def test_what_leads_to_a_tensor_is_not_left(fn):
+def test_what_leads_to_a_tensor_is_not_left(fn, monkeypatch):
+    monkeypatch.setattr(threading.current_thread(), "x", TENSOR, raising=False)
     results, stats = compiled(fn, calls=1)
     torch.testing.assert_close(results[0], torch.full((2,), 2.0))
     assert not stats.left_to_python
