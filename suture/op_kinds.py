@@ -15,6 +15,7 @@ import torch
 import torch.fx
 
 from suture.op_effects import operation_name
+from suture.torch_private import operators
 
 # Methods and functions that give a view, if the fake result shares memory with the argument.
 _SEVERAL_VIEWS = frozenset({"chunk", "split", "tensor_split", "unbind"})
@@ -83,6 +84,49 @@ CONTRACTING = CONVOLVING | {
     "inner", "linear", "lstm", "matmul", "mm", "multi_dot", "multi_head_attention_forward", "mv",
     "rmatmul", "rnn_relu", "rnn_tanh", "scaled_dot_product_attention", "tensordot", "vecdot",
 }  # fmt: skip
+# Check the numbers they are given, on the device.
+CHECKING = frozenset({"multinomial", "bernoulli", "binary_cross_entropy"})
+# Give elements of their first operand, in other places or another type of integers.
+MOVING = REARRANGING | {"detach", "long", "masked_select", "sort", "to"}
+# Take a dimension of no elements as any other. Without those that may ask for more elements than
+# there are.
+TAKING_EMPTY = (
+    ELEMENT_BY_ELEMENT
+    | CONVERTING
+    | WRITING_AT_INDEX
+    | (REARRANGING - {"tensor_split", "unflatten", "unfold"})
+    | {
+        # rows and products
+        "addmm", "all", "any", "baddbmm", "bmm", "cumsum", "einsum", "layer_norm", "linear",
+        "log_softmax", "matmul", "mean", "mm", "rms_norm", "softmax", "sum",
+        # others like it
+        "cat", "concat", "detach", "empty_like", "full_like", "ones_like", "stack", "zeros_like",
+        # places
+        "embedding", "gather", "getitem", "index", "index_select", "nonzero",
+        # sizes
+        "dim", "getattr", "numel", "size", "sym_max", "sym_min", "sym_not", "sym_size",
+    }
+)  # fmt: skip
+# Give no tensor, or may give none.
+GIVING_NUMBERS = frozenset({
+    "add", "and", "dim", "eq", "ge", "getattr", "getitem", "gt", "le", "lt", "mul", "ne", "neg",
+    "not", "numel", "or", "setitem", "size", "sub", "sym_max", "sym_min", "sym_not", "sym_size",
+})  # fmt: skip
+# Are given sizes.
+RESHAPING = frozenset({"reshape", "view", "expand", "split_with_sizes", "repeat", "tile"})
+# Their derivative is made of ones and zeros: what comes back through them is zero if it was zero.
+PASSING_ZEROS = REARRANGING | CONVERTING | {"getattr", "getitem"}
+# In place, they keep the history of what they write to.
+ADDING_TO = frozenset({"add", "div", "iadd", "imul", "index_add", "isub", "itruediv", "mul", "sub"})
+# Take a target with several elements at one place, and a number inside the target.
+FILLING = frozenset(
+    {"fill_", "zero_", "masked_fill_", "index_fill_", "index_put_", "tril_", "triu_"}
+)
+# Compute each element from those at the same place, though torch's tag is not on all their forms.
+_POINTWISE = frozenset({"copy", "masked_fill", "floor_divide", "where", "fill", "zero"})
+# Namespaces of operators that a backend sees through, and of those without side effects.
+_FUSED = ("aten", "prims", "prim")
+_TORCHS = (*_FUSED, "higher_order")
 # The number with which an operation gives its other operand.
 _NEUTRAL = {"add": 0, "sub": 0, "mul": 1, "div": 1, "truediv": 1, "pow": 1}
 
@@ -111,6 +155,44 @@ def changes_tensor(node: torch.fx.Node) -> bool:
         return False
     name = operation_name(node)
     return name in _CHANGE_TENSORS or _is_tagged_in_place_view(name)
+
+
+def is_contraction(node: torch.fx.Node) -> bool:
+    """Whether a backend runs the node as a kernel of its own: a product of matrices, a convolution,
+    attention, a recurrent layer, or an operator that it does not know. What lies between those it
+    fuses, over the borders of the functions that a program is written in."""
+    if namespace_of(node) not in ("", *_FUSED):
+        return True
+    return node.op in ("call_function", "call_method") and plain_name(node) in CONTRACTING
+
+
+def is_convolution(node: torch.fx.Node) -> bool:
+    """Whether the node is a convolution, for which a backend orders elements in another way."""
+    return node.op in ("call_function", "call_method") and plain_name(node) in CONVOLVING
+
+
+def is_of_others(node: torch.fx.Node) -> bool:
+    """Whether a node calls an operator that is not one of torch's own for computing: a collective,
+    or an operator of the program, whose schema tells of no print."""
+    return namespace_of(node) not in ("", *_TORCHS)
+
+
+def namespace_of(node: torch.fx.Node) -> str:
+    """The namespace of the operator that a node calls; "" if it calls something else."""
+    if isinstance(node.target, (operators.OpOverload, operators.OpOverloadPacket)):
+        return str(node.target).partition(".")[0]
+    return ""
+
+
+@functools.cache
+def is_pointwise(name: str) -> bool:
+    """Whether an operator of this name computes each element from those at the same place."""
+    plain = name.removesuffix("_")
+    if plain in _POINTWISE or plain.startswith("_foreach_"):
+        return True
+    packets = [getattr(torch.ops.aten, one, None) for one in (name, plain)]
+    overloads = [getattr(p, o) for p in packets if p is not None for o in p.overloads()]
+    return any(torch.Tag.pointwise in overload.tags for overload in overloads)
 
 
 def writes_all(node: torch.fx.Node) -> bool:

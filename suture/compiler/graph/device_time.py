@@ -13,9 +13,8 @@ import math
 import torch
 import torch.fx
 
-from suture.compiler.graph.contractions import is_contraction
 from suture.compiler.graph.fake_values import tree_leaves
-from suture.op_kinds import plain_name
+from suture.op_kinds import is_contraction, plain_name
 
 # Of a fast device: operations a second of narrow and of wide numbers, bytes a second.
 _NARROW, _WIDE, _BYTES = 8e14, 6e13, 4e12

@@ -9,13 +9,10 @@ import torch
 import torch.fx
 
 from suture.compiler.graph.known_numbers import number_of
-from suture.op_kinds import REARRANGING, plain_name
+from suture.op_kinds import MOVING, plain_name
 from suture.torch_private.tensor_parts import version_of
 
 _DEEPEST = 16
-# Give elements of their first operand, in other places.
-_MOVING = REARRANGING | {"detach", "long", "masked_select", "sort", "to"}
-_PLACES = frozenset({"argmax", "argmin", "argsort", "topk", "sort", "max", "min", "kthvalue"})
 
 
 def is_in_range(node: torch.fx.Node, name: str) -> bool:
@@ -97,7 +94,7 @@ def _bound(node: torch.fx.Node, left: int, index: int | None = None) -> int | No
             return _bound(base, left - 1, node.args[1] if type(node.args[1]) is int else None)
         return _bound(base, left - 1)
     if not isinstance(value, torch.Tensor):
-        return _bound(base, left - 1, index) if name in _MOVING else None
+        return _bound(base, left - 1, index) if name in MOVING else None
     if name == "one_hot":
         return 2
     sizes = list(value.shape)
@@ -108,9 +105,9 @@ def _bound(node: torch.fx.Node, left: int, index: int | None = None) -> int | No
         return _largest(sizes)
     if name in ("max", "min", "sort", "topk", "kthvalue") and index == 1:
         return _largest(_along(node, name, sizes) or sizes)
-    if name in _PLACES and name.startswith("arg"):
+    if name in ("argmax", "argmin", "argsort"):
         return _largest(_along(node, name, sizes) or [value.numel()])
-    return _bound(base, left - 1, index) if name in _MOVING and index is None else None
+    return _bound(base, left - 1, index) if name in MOVING and index is None else None
 
 
 # Where the dimension is among the arguments, and what it is where none is given.

@@ -1,7 +1,7 @@
 """What operations do where a size from data is 0: which of them nobody can tell from not running.
 
 `x[idx]`, `layer(rows)` and `out.index_add_(0, idx, rows)` compute nothing, write nothing and do not
-raise where `idx` is empty. Of an operation that is not named here that is not known.
+raise where `idx` is empty. Of an operation that `TAKING_EMPTY` does not name that is not known.
 """
 
 from __future__ import annotations
@@ -17,39 +17,14 @@ from suture.compiler.graph.fake_values import tree_leaves
 from suture.compiler.graph.repeats import after, may_trap
 from suture.op_effects import effects_of, operation_name
 from suture.op_kinds import (
-    CONVERTING,
-    ELEMENT_BY_ELEMENT,
-    REARRANGING,
+    GIVING_NUMBERS,
+    RESHAPING,
+    TAKING_EMPTY,
     WRITING_AT_INDEX,
+    changes_tensor,
     plain_name,
 )
 from suture.torch_private import symbolic_shapes, tensor_parts
-
-# Without those that may ask for more elements than there are.
-_REARRANGING = REARRANGING - {"tensor_split", "unflatten", "unfold"}
-# Take a dimension of no elements as any other.
-_TAKES_EMPTY = ELEMENT_BY_ELEMENT | CONVERTING | WRITING_AT_INDEX | _REARRANGING | {
-    # rows and products
-    "addmm", "all", "any", "baddbmm", "bmm", "cumsum", "einsum", "layer_norm", "linear",
-    "log_softmax", "matmul", "mean", "mm", "rms_norm", "softmax", "sum",
-    # others like it
-    "cat", "concat", "detach", "empty_like", "full_like", "ones_like", "stack", "zeros_like",
-    # places
-    "embedding", "gather", "getitem", "index", "index_select", "nonzero",
-    # sizes
-    "dim", "getattr", "numel", "size", "sym_max", "sym_min", "sym_not", "sym_size",
-}  # fmt: skip
-# Give no tensor.
-_OF_NUMBERS = frozenset({
-    "add", "and", "dim", "eq", "ge", "getattr", "getitem", "gt", "le", "lt", "mul", "ne", "neg",
-    "not", "numel", "or", "setitem", "size", "sub", "sym_max", "sym_min", "sym_not", "sym_size",
-})  # fmt: skip
-# In place, they change what even a tensor without elements shows.
-_CHANGES_SHAPE = frozenset(
-    {"detach", "squeeze", "swapaxes", "swapdims", "t", "transpose", "unsqueeze"}
-)
-# Are given sizes.
-_RESHAPES = frozenset({"reshape", "view", "expand", "split_with_sizes", "repeat", "tile"})
 
 
 class NoRows:
@@ -182,16 +157,16 @@ def does_nothing(node: torch.fx.Node, none: NoRows) -> bool:
     if node.op in ("placeholder", "get_attr"):
         return True
     name = plain_name(node)
-    if node.op not in ("call_function", "call_method") or name not in _TAKES_EMPTY:
+    if node.op not in ("call_function", "call_method") or name not in TAKING_EMPTY:
         return False
     made = _tensors(node)
-    if not made and name not in _OF_NUMBERS:
+    if not made and name not in GIVING_NUMBERS:
         return False
     effects = effects_of(node)
     if effects.draws or _raises(node, name, none):
         return False
     written = list(_nodes(effects.writes))
-    if written and (name in _CHANGES_SHAPE or _touches_inputs(node.graph, written)):
+    if written and (changes_tensor(node) or _touches_inputs(node.graph, written)):
         return False  # a tensor counts how often it was written to
     at_index = name in WRITING_AT_INDEX and any(map(none.finds_nothing, _indices(node, name)))
     return at_index or all(map(none.empties, written))
@@ -204,7 +179,7 @@ def _raises(node: torch.fx.Node, name: str, none: NoRows) -> bool:
         return True
     first = node.args[0] if node.args else None
     value = first.meta.get("example_value") if isinstance(first, torch.fx.Node) else None
-    if name in _RESHAPES and not _says_all_sizes(node, none):
+    if name in RESHAPING and not _says_all_sizes(node, none):
         return True
     if not isinstance(value, torch.Tensor):
         return False

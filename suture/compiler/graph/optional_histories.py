@@ -24,13 +24,8 @@ import torch.fx
 from suture.compiler.graph.fake_values import tree_leaves
 from suture.compiler.graph.no_rows import NoRows
 from suture.op_effects import effects_of
-from suture.op_kinds import CONVERTING, REARRANGING, plain_name
+from suture.op_kinds import ADDING_TO, PASSING_ZEROS, plain_name
 from suture.torch_private import tensor_parts
-
-# Their derivative is made of ones and zeros: what comes back through them is zero if it was zero.
-_PASSES_ZEROS = REARRANGING | CONVERTING | {"getattr", "getitem"}
-# In place, they keep the history of what they write to.
-_ADDS_TO = frozenset({"add", "div", "iadd", "imul", "index_add", "isub", "itruediv", "mul", "sub"})
 
 
 @dataclass(slots=True, eq=False)
@@ -151,7 +146,7 @@ class _Histories:
             if memory not in self.has:
                 self.has[memory] = history if _requires_grad(node) else False
         for memory in written:
-            if body is None and plain_name(node) not in _ADDS_TO:
+            if body is None and plain_name(node) not in ADDING_TO:
                 self.rewritten.add(memory)
             self._write(memory, body, history)
         self._read_outside({m for m in self._asked_behind(node) if self.has.get(m)})
@@ -241,7 +236,7 @@ class _Histories:
                 if not reached.isdisjoint(self._memory(node.all_input_nodes)):
                     if self._written(node):
                         continue
-                    if plain_name(node) not in _PASSES_ZEROS:
+                    if plain_name(node) not in PASSING_ZEROS:
                         raise _Unclear
                     reached |= set(self._memory([node]))
 

@@ -18,12 +18,12 @@ from typing import Any
 import torch
 import torch.fx
 
-from suture.compiler.graph.contractions import is_contraction, is_convolution
 from suture.compiler.graph.device_time import hides_calls, runs_elsewhere
 from suture.compiler.graph.draws import draws, told_apart
 from suture.compiler.graph.signatures import Body, Differs, body_of
 from suture.compiler.graph.spans import Span, Stretch, stretches
 from suture.op_effects import effects_of, is_declared, written_by
+from suture.op_kinds import is_contraction, is_convolution
 from suture.torch_private import bodies, operators, tensor_parts
 
 _FEWEST_CALLS = 4  # of a body that nobody has marked

@@ -10,16 +10,8 @@ import torch
 
 from suture.compiler.graph.places import meet, places_of
 from suture.op_effects import Written, written_arguments, written_by
+from suture.op_kinds import FILLING, is_pointwise
 from suture.torch_private import fake_tensors, operators, tensor_parts
-
-# Operators that take a target with several elements at one place, and a number inside the target.
-_FILLS = frozenset(
-    {"fill_", "zero_", "masked_fill_", "index_fill_", "index_put_", "tril_", "triu_"}
-)
-# Those that read an element of a tensor and write the one at its place, though torch's tag is not
-# on all of their forms.
-_ELEMENT_BY_ELEMENT = frozenset({"copy", "masked_fill", "floor_divide", "where", "fill", "zero"})
-
 
 # ---- one operation
 
@@ -33,7 +25,7 @@ def refuse_overlap(func: Any, args: Any, kwargs: Any) -> None:
         return
     targets = _tensors([one.given(args, kwargs) for one in written])
     name = operators.schema_of(func).name.removeprefix("aten::")
-    fills = name in _FILLS
+    fills = name in FILLING
     for target in targets:
         if not fills and _is_expanded(target):
             raise RuntimeError(_SEVERAL)
@@ -72,17 +64,6 @@ def _written_memory(func: Any) -> tuple[Written, ...]:
     return written_arguments(func)
 
 
-@functools.cache
-def _is_one_by_one(name: str) -> bool:
-    """Whether an operator computes each element from those at the same place."""
-    plain = name.removesuffix("_")
-    if plain in _ELEMENT_BY_ELEMENT or plain.startswith("_foreach_"):
-        return True
-    packets = [getattr(torch.ops.aten, one, None) for one in (name, plain)]
-    overloads = [getattr(p, o) for p in packets if p is not None for o in p.overloads()]
-    return any(torch.Tag.pointwise in overload.tags for overload in overloads)
-
-
 def _tensors(values: Any) -> list[Any]:
     """The fake tensors among arguments whose elements lie in memory by sizes and strides."""
     return [
@@ -100,7 +81,7 @@ def _is_expanded(tensor: Any) -> bool:
 def _is_read_elsewhere(target: Any, other: Any, name: str) -> bool:
     """Whether two tensors of one memory share elements, other than each at its place in both."""
     written, read = places_of(target), places_of(other)
-    if written is None or read is None or (written == read and _is_one_by_one(name)):
+    if written is None or read is None or (written == read and is_pointwise(name)):
         return False
     return meet(written, read)
 

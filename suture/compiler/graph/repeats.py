@@ -16,14 +16,10 @@ from suture.compiler.graph.builder import GraphBuilder
 from suture.compiler.graph.fake_values import tree_leaves
 from suture.compiler.graph.index_bounds import is_in_range
 from suture.op_effects import effects_of, operation_name, writes_of
-from suture.op_kinds import DIVIDING, INDEXING, plain_name
-from suture.torch_private import operators
+from suture.op_kinds import CHECKING, DIVIDING, INDEXING, is_of_others, plain_name
 
 # Must run, and may run twice: what they switch the graph switches back, what they check stays true.
 _HARMLESS = ("_check", "_assert", "_set_grad_enabled", "_enter_autocast", "_exit_autocast")
-_OWN = ("aten", "prims", "prim", "higher_order")  # namespaces of operators without side effects
-# Check the numbers they are given, on the device.
-_CHECKING = frozenset({"multinomial", "bernoulli", "binary_cross_entropy"})
 
 
 def is_repeatable(builder: GraphBuilder) -> bool:
@@ -36,10 +32,8 @@ def _is_repeatable(node: torch.fx.Node) -> bool:
         return True
     if node.op == "call_module" or node.kwargs.get("generator") is not None:
         return False
-    if isinstance(node.target, (operators.OpOverload, operators.OpOverloadPacket)):
-        space = str(node.target).partition(".")[0]
-        if space not in _OWN:
-            return False  # collectives, operators of the program: a schema tells of no print
+    if is_of_others(node):
+        return False
     return not effects_of(node).acts or operation_name(node).startswith(_HARMLESS)
 
 
@@ -64,7 +58,7 @@ def may_trap(node: torch.fx.Node) -> bool:
     if node.op not in ("call_function", "call_method"):
         return False
     name = plain_name(node)
-    if name in _CHECKING:
+    if name in CHECKING:
         return True
     if name in DIVIDING:
         return _divides_integers(node, name)

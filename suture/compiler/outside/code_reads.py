@@ -47,7 +47,7 @@ def reads(namespace: dict[str, Any], load: tuple[str, ...]) -> Iterator[Read]:
     """The look-ups of a global and of the attributes that code takes from it at once, as long as
     they are taken from modules."""
     name, *attributes = load
-    value = namespace.get(name, MISSING)
+    value: Any = namespace.get(name, MISSING)
     value = UNTOLD if is_lazy_import(value) else value
     yield Read(None, namespace, name, value)
     for attribute in attributes:
