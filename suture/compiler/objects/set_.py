@@ -171,7 +171,7 @@ class Set(Container):
         steps = self.history.frozen()
         return Operand(self.entries, self.table, True, ("set", steps), steps is not None)
 
-    def _base(self) -> set[Any]:
+    def base_table(self) -> set[Any]:
         """The table, not to be changed; that of a frozenset may be one itself."""
         return set(self.entries) if self.table is MOVED else self.table
 
@@ -314,7 +314,7 @@ def set_clear(self: Set, trace: Trace) -> Value:
 @method(Set, "union")
 def set_union(self: Set, trace: Trace, *others: Value) -> Value:
     operands = [operand_of(trace, other) for other in others]
-    table = set(self._base()) if self.kind is frozenset else self._base().copy()
+    table = set(self.base_table()) if self.kind is frozenset else self.base_table().copy()
     table.update(*(o.keys for o in operands))
     return self._like(trace, "union", table, *operands)
 
@@ -322,7 +322,7 @@ def set_union(self: Set, trace: Trace, *others: Value) -> Value:
 @method(Set, "intersection")
 def set_intersection(self: Set, trace: Trace, *others: Value) -> Value:
     operands = [operand_of(trace, other) for other in others]
-    table = self._base().intersection(*(o.keys for o in operands))
+    table = self.base_table().intersection(*(o.keys for o in operands))
     return self._like(trace, "intersection", table, *operands)
 
 
@@ -330,7 +330,7 @@ def set_intersection(self: Set, trace: Trace, *others: Value) -> Value:
 def set_difference(self: Set, trace: Trace, *others: Value) -> Value:
     operands = [operand_of(trace, other) for other in others]
     compare_members(trace, (self.entries, *(o.entries for o in operands)))
-    table = self._base().difference(*(o.keys for o in operands))
+    table = self.base_table().difference(*(o.keys for o in operands))
     made = self._like(trace, "copy", table)
     made.history = self._begun().goes_on("difference", leaves(operands, True))
     refuse_unknown_order(made)
@@ -340,7 +340,7 @@ def set_difference(self: Set, trace: Trace, *others: Value) -> Value:
 @method(Set, "symmetric_difference")
 def set_symmetric_difference(self: Set, trace: Trace, other: Value) -> Value:
     right = operand_of(trace, other)
-    table = self._base().symmetric_difference(right.keys)
+    table = self.base_table().symmetric_difference(right.keys)
     return self._like(trace, "symmetric_difference", table, right)
 
 
@@ -403,87 +403,6 @@ def operand_of(trace: Trace, value: Any) -> Operand:
         abstract.keep_apart(trace, item, entries.values())
         entries.setdefault(hashed(trace, item, SET_ELEMENT), item)
     return Operand(entries, list(entries), True, ("list", tuple(entries)))
-
-
-def _in_place(name: str) -> Any:
-    """The method that changes a set as the real one of that name changes its table."""
-
-    def operate(self: Set, trace: Trace, *others: Value) -> Value:
-        if name == "symmetric_difference_update" and len(others) != 1:
-            return abstract.refused_method(trace, set, name, list(others), {})
-        operands = [operand_of(trace, other) for other in others]
-        operands = [Operand(dict(o.entries), o.keys, o.known, o.leaf) for o in operands]
-        before = self.operand()
-        only_asked = name == "difference_update"
-        if leaves(operands, only_asked) is None and self.history.steps is not None:
-            if all(type(k) in LITERALS for o in (*operands, before) for k in o.entries):
-                raise Break(objects.UNKNOWN_OBJECT, operation=name, object=self.describe())
-        compare_members(trace, [o.entries for o in (*operands, before)])
-        table = self._base()
-        found = {id(k): v for o in (*operands, before) for k, v in o.entries.items()}
-        entries = self.change(trace)
-        getattr(table, name)(*(o.keys for o in operands))
-        self.history.add(name, leaves(operands, only_asked))
-        self.table = table if all(o.known for o in (*operands, before)) else MOVED
-        kept = {k: found[id(k)] for k in (entries if name == "update" else ()) if k in table}
-        kept.update((k, found[id(k)]) for k in table if k not in kept)
-        entries.clear()
-        entries.update(kept)
-        return Constant(None)
-
-    return operate
-
-
-for _name in ("update", "intersection_update", "difference_update", "symmetric_difference_update"):
-    method(Set, f"{_name}")(_in_place(_name))
-
-
-def _set_operator(method: str) -> Any:
-    def operate(self: Set, trace: Trace, other: Value) -> Value:
-        if not isinstance(abstract.builtin_part(trace, other), Set):
-            return Constant(NotImplemented)
-        return run_method(trace, self, method, other)
-
-    return operate
-
-
-def _set_update(method: str) -> Any:
-    def operate(self: Set, trace: Trace, other: Value) -> Value:
-        if self.kind is frozenset or not isinstance(abstract.builtin_part(trace, other), Set):
-            return Constant(NotImplemented)  # a frozenset gives another one, as `|` does
-        run_method(trace, self, method, other)
-        return self
-
-    return operate
-
-
-def _set_compare(strict: bool, flip: bool, equal: bool | None) -> Any:
-    def operate(self: Set, trace: Trace, other: Value) -> Value:
-        other = abstract.builtin_part(trace, other)
-        if not isinstance(other, Set):
-            return Constant(NotImplemented)
-        compare_members(trace, (self.entries, other.entries))
-        a, b = set(self.entries), set(other.entries)
-        if equal is not None:
-            return Constant((a == b) is equal)
-        if flip:
-            a, b = b, a
-        return Constant(a < b if strict else a <= b)
-
-    return operate
-
-
-for _name, _method in (("and", "intersection"), ("or", "union"), ("sub", "difference")):
-    method(Set, f"__{_name}__")(_set_operator(_method))
-    method(Set, f"__i{_name}__")(_set_update(_method + "_update" if _name != "or" else "update"))
-method(Set, "__xor__")(_set_operator("symmetric_difference"))
-method(Set, "__ixor__")(_set_update("symmetric_difference_update"))
-method(Set, "__eq__")(_set_compare(False, False, True))
-method(Set, "__ne__")(_set_compare(False, False, False))
-method(Set, "__le__")(_set_compare(False, False, None))
-method(Set, "__lt__")(_set_compare(True, False, None))
-method(Set, "__ge__")(_set_compare(False, True, None))
-method(Set, "__gt__")(_set_compare(True, True, None))
 
 
 # ---- declared here, as in `abstract`: other rooms have the bodies

@@ -17,7 +17,7 @@ from suture.runtime.predicates import places_in_copy
 def set_copy(self: Set, trace: Trace) -> Value:
     if self.kind is frozenset:
         return self
-    made = self._like(trace, "copy", self._base().copy())
+    made = self._like(trace, "copy", self.base_table().copy())
     made.copied = _copied(trace, self)
     return made
 
