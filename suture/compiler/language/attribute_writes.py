@@ -12,7 +12,7 @@ from suture._core import type_name
 from suture.breaks import Break, objects
 from suture.compiler import abstract
 from suture.compiler.abstract import implements
-from suture.compiler.core import Trace, Value
+from suture.compiler.core import Mutable, Trace, Value
 from suture.compiler.language.attributes import (
     bind_field,
     instance_value,
@@ -52,7 +52,7 @@ def del_attr(trace: Trace, obj: Value, name: str) -> None:
 
 
 @implements(instance.instance_set_attribute)
-def instance_set_attribute(trace: Trace, obj: Object | Raise, name: str, value: Value) -> None:
+def instance_set_attribute(trace: Trace, obj: Mutable, name: str, value: Value) -> None:
     cls = obj.python_type()
     setter = type_lookup(trace, cls, "__setattr__")
     if setter is torch.nn.Module.__setattr__ and not nn_special(trace, obj, name, value):
@@ -107,7 +107,7 @@ def _takes_attributes(cls: type) -> bool:
 
 
 @implements(instance.instance_delete_attribute)
-def instance_delete_attribute(trace: Trace, obj: Object | Raise, name: str) -> None:
+def instance_delete_attribute(trace: Trace, obj: Mutable, name: str) -> None:
     cls = obj.python_type()
     deleter = type_lookup(trace, cls, "__delattr__")
     if not is_builtin_method(deleter, "__delattr__"):

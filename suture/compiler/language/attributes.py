@@ -15,7 +15,7 @@ from suture.breaks import Break, objects
 from suture.bytecode import CLASSMETHOD_ASKS
 from suture.compiler import abstract
 from suture.compiler.abstract import implements
-from suture.compiler.core import Trace, Value
+from suture.compiler.core import Mutable, Trace, Value
 from suture.compiler.language import bindings
 from suture.compiler.language import cached_property as cached
 from suture.compiler.language.attribute_ways import note_way, way_of
@@ -32,6 +32,7 @@ from suture.compiler.objects import (
     Raise,
     Raised,
     Tuple,
+    class_,
     instance,
     real_object,
 )
@@ -123,7 +124,7 @@ def is_entry_anew(trace: Trace, cls: type, name: str) -> bool:
     return bool(trace.guards.anew) and id(holder_of(cls, name)) in trace.guards.anew
 
 
-@implements(instance.class_attribute)
+@implements(class_.class_attribute)
 def class_attribute(trace: Trace, cls: Class, name: str) -> Value:
     value, meta = cls.value, type(cls.value)
     if name == "__class__":
@@ -311,7 +312,7 @@ def _bind_unknown(trace: Trace, raw: object, obj: Value, cls: type, name: str) -
 
 
 @implements(instance.instance_attribute)
-def instance_attribute(trace: Trace, obj: Object | Raise, name: str) -> Value:
+def instance_attribute(trace: Trace, obj: Mutable, name: str) -> Value:
     cls = obj.python_type()
     way = way_of(trace, cls, name)
     if way is not MISSING:

@@ -28,14 +28,14 @@ from suture.compiler.objects import (
     Raise,
     Set,
     Tuple,
-    instance,
+    class_,
 )
 from suture.compiler.objects.methods import run_method
 from suture.compiler.objects.struct_tuple import StructTuple
 from suture.rules.wrapped import home
 
 
-@implements(instance.call_class)
+@implements(class_.call_class)
 def call_class(trace: Trace, cls: Class, args: list[Value], kwargs: dict[str, Value]) -> Value:
     real = cls.value
     handler = model_of(real)

@@ -20,6 +20,7 @@ from suture.compiler.objects import (
     Raise,
     Raised,
     Tuple,
+    exception,
     instance,
 )
 from suture.runtime.predicates import is_literal
@@ -185,7 +186,7 @@ def traceback_of(trace: Trace, exc: Value) -> Value:
     return last
 
 
-@implements(instance.traceback_before)
+@implements(exception.traceback_before)
 def traceback_before(trace: Trace, exc: Value, traceback: Value) -> list[Any]:
     owner = exc.traceback_owner() if isinstance(exc, Raise) else exc
     if isinstance(traceback, NoTraceback) and (traceback.of is exc or traceback.of is owner):

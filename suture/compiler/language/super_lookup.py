@@ -14,7 +14,7 @@ from suture.compiler.abstract import implements
 from suture.compiler.core import Trace, Value
 from suture.compiler.language.attributes import MISSING
 from suture.compiler.language.class_checks import says_its_class
-from suture.compiler.objects import Class, Object, Opaque, Super, instance
+from suture.compiler.objects import Class, Object, Opaque, Super, class_
 from suture.torch_private import tensor_parts
 
 _TENSOR_BASES = (torch.Tensor, tensor_parts.TensorBase)
@@ -42,7 +42,7 @@ def make_super(trace: Trace, sup: Value | None, cls: Any, obj: Any, given: bool 
     return Super(cls.value, obj)
 
 
-@implements(instance.super_attribute)
+@implements(class_.super_attribute)
 def super_attribute(trace: Trace, sup: Super, name: str) -> Value:
     owner = sup.owner
     of_class = isinstance(owner, Class) and not issubclass(owner.python_type(), sup.after)

@@ -4,6 +4,7 @@ from suture.compiler.core import NULL, Identity, Lazy, Mutable, Null, Raised, Va
 from suture.compiler.objects.address import Address
 from suture.compiler.objects.builtin import Builtin
 from suture.compiler.objects.cell import Cell
+from suture.compiler.objects.class_ import Class, MadeClass, Super
 from suture.compiler.objects.composed_iterators import CallIterator, Enumerate, Filter, Map, Zip
 from suture.compiler.objects.constant import (
     Constant,
@@ -15,22 +16,12 @@ from suture.compiler.objects.constant import (
 from suture.compiler.objects.deque import Deque
 from suture.compiler.objects.dict_ import Dict
 from suture.compiler.objects.dict_view import DictView
+from suture.compiler.objects.exception import Raise
 from suture.compiler.objects.exception_group import Group
 from suture.compiler.objects.function import Function, MadeFunction, Method
 from suture.compiler.objects.generator import Generator
 from suture.compiler.objects.growing import GrowingDeque, GrowingList, GrowingSet, GrowingTuple
-from suture.compiler.objects.instance import (
-    DELETED,
-    Class,
-    MadeClass,
-    Module,
-    Object,
-    Opaque,
-    Raise,
-    Super,
-    Unknown,
-    UnstableText,
-)
+from suture.compiler.objects.instance import DELETED, Object
 from suture.compiler.objects.iterator import (
     END,
     CalledIterator,
@@ -44,6 +35,8 @@ from suture.compiler.objects.iterator import (
 )
 from suture.compiler.objects.list_ import List
 from suture.compiler.objects.made_by_python import MadeByPython
+from suture.compiler.objects.module_ import Module
+from suture.compiler.objects.opaque import Opaque, Unknown, UnstableText
 from suture.compiler.objects.partial import Partial
 from suture.compiler.objects.proxy import Proxy
 from suture.compiler.objects.real_object import RealIdentity, RealObject

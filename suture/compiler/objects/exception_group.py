@@ -7,7 +7,7 @@ from typing import Any
 from suture.breaks import Break, objects
 from suture.compiler.core import Trace, Value
 from suture.compiler.emitting import Emitter
-from suture.compiler.objects.instance import Raise
+from suture.compiler.objects.exception import Raise
 from suture.compiler.objects.list_ import List
 from suture.compiler.objects.sequence import Sequence
 from suture.compiler.objects.tuple_ import Tuple

@@ -9,7 +9,7 @@ from suture.breaks import Break
 from suture.compiler.abstract import declared
 from suture.compiler.core import Trace, Value
 from suture.compiler.objects.bound_method import BoundMethod
-from suture.compiler.objects.instance import Opaque
+from suture.compiler.objects.opaque import Opaque
 from suture.runtime.sources import Source
 
 

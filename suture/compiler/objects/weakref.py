@@ -11,7 +11,7 @@ import torch
 from suture.breaks import Break, objects
 from suture.compiler import abstract
 from suture.compiler.core import Trace, Value
-from suture.compiler.objects.instance import Opaque
+from suture.compiler.objects.opaque import Opaque
 from suture.compiler.objects.real_object import RealObject
 from suture.runtime.predicates import has_callback
 from suture.runtime.reads import behind_proxy, dereferenced

@@ -12,14 +12,14 @@ from suture.bytecode.language import is_lazy_import
 from suture.compiler import abstract
 from suture.compiler.abstract import implements
 from suture.compiler.core import Frame, Trace, Value
-from suture.compiler.objects import Cell, Constant, Dict, Lazy, Module, Raise, Raised, instance
+from suture.compiler.objects import Cell, Constant, Dict, Lazy, Module, Raise, Raised, module_
 from suture.compiler.objects import cell as cells
 from suture.compiler.objects.lookup import MISSING, find_in_mro, is_data_descriptor
 from suture.compiler.objects.methods import run_method
 from suture.runtime.sources import Source
 
 
-@implements(instance.module_attribute)
+@implements(module_.module_attribute)
 def module_attribute(trace: Trace, module: Module, name: str) -> Value:
     kind = type(module.value)
     if kind is not types.ModuleType:
@@ -68,7 +68,7 @@ def _without_attribute(trace: Trace, module: Any, name: str) -> Value:
     return abstract.raise_(trace, AttributeError, f"module {own!r} has no attribute {name!r}")
 
 
-@implements(instance.set_module_attribute)
+@implements(module_.set_module_attribute)
 def set_module_attribute(trace: Trace, module: Module, name: str, value: Any) -> None:
     kind: Any = type(module.value)
     raw = find_in_mro(kind, name)
