@@ -14,8 +14,9 @@ from suture.compiler.abstract import implements
 from suture.compiler.core import Trace, Value
 from suture.compiler.language import templates
 from suture.compiler.language.attributes import MISSING
-from suture.compiler.language.conversions import format_percent, wrap_known
+from suture.compiler.language.conversions import wrap_known
 from suture.compiler.language.operands import reflected_first, repeats, unsupported
+from suture.compiler.language.to_text import format_percent
 from suture.compiler.objects import (
     Address,
     Builtin,

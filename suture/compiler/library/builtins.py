@@ -19,11 +19,11 @@ from suture.compiler.language.attribute_writes import (
     set_attr,
 )
 from suture.compiler.language.attributes import MISSING, has_attr, tail_getattr
-from suture.compiler.language.conversions import sorted_
 from suture.compiler.language.generators import send_to_generator
 from suture.compiler.language.iteration import elements_of
 from suture.compiler.language.operators import unary_operator
 from suture.compiler.language.set_order import to_be_sorted
+from suture.compiler.language.sorting import sorted_
 from suture.compiler.models import handles
 from suture.compiler.objects import (
     END,
