@@ -2,7 +2,7 @@
 
 `@method(List, "append")` registers what `append` does to a list: a function of the value, the trace
 and the arguments. A class has the methods of its bases. A wrong number of arguments is the
-program's TypeError (`calls.functions.builtin_method`).
+program's TypeError (`calls.builtin_methods.builtin_method`).
 """
 
 from __future__ import annotations

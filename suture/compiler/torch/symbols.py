@@ -13,7 +13,7 @@ from suture import config
 from suture.breaks import Break, control_flow
 from suture.compiler import abstract
 from suture.compiler.abstract import implements
-from suture.compiler.calls.functions import constant_method
+from suture.compiler.calls.folding import constant_method
 from suture.compiler.core import Trace, Value
 from suture.compiler.graph.bounds import bounds_of
 from suture.compiler.language.operators import COMPARE, real_operator, unary_operator
