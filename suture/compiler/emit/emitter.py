@@ -18,6 +18,7 @@ from suture.backends import Caller
 from suture.compiler.capture import Capture, Interpret, Run
 from suture.compiler.emit.checks import CheckLines
 from suture.compiler.emit.draws import write_draws
+from suture.compiler.emit.exit_modes import modes_at_exit
 from suture.compiler.emit.freed_graph import write_freed
 from suture.compiler.emit.hoist import hoist
 from suture.compiler.emit.inputs import InputReads, read
@@ -25,6 +26,7 @@ from suture.compiler.emit.leave import Leaving
 from suture.compiler.emit.parameters import parameters_of
 from suture.compiler.emit.writer import Writer
 from suture.compiler.graph import writes_own_memory_only
+from suture.compiler.graph.builder import GraphBuilder
 from suture.compiler.graph.collectives import has_collectives
 from suture.compiler.objects import MadeByPython
 from suture.runtime import VARIANT, AfterFailure, Chain, relocated, set_context, slot_names, where
@@ -98,7 +100,7 @@ def emit(capture: Capture, chain: Chain, name: str, points: Any) -> Emitted:
     writer.current = writer.tail
     leaving.write()
     _write_effects(writer, capture)
-    modes = leaving.modes()
+    modes = modes_at_exit(writer, capture)
     checks = CheckLines(writer, capture, chain, lambda source: read(writer, source))
     for counts in capture.withheld.values():
         for count in counts:
@@ -227,7 +229,7 @@ def _withheld(writer: Writer, capture: Capture, inputs: list[Any]) -> Withheld |
     return Withheld(leaves, tuple(tuple(map(writer.outputs.index, nodes)) for nodes in given))
 
 
-def _refuse_freed(writer: Writer, builder: Any) -> None:
+def _refuse_freed(writer: Writer, builder: GraphBuilder) -> None:
     """A tensor whose derivative the region has used up is left to autograd itself: compilers would
     compute its backward when they compile, which is no longer possible."""
     nodes = (*writer.outputs, *(entry.node for entry in builder.inputs))

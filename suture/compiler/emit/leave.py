@@ -7,25 +7,22 @@ from typing import Any
 import torch
 
 from suture import _core
-from suture.breaks import Break, calls, control_flow
 from suture.bytecode import CANONICAL, Instruction, iterator_slots
 from suture.compiler.capture import Again, Capture, Interpret, Return, Run, Yield
 from suture.compiler.core import Frame
 from suture.compiler.emit.live_locals import needed
+from suture.compiler.emit.operations import branch_on_data, compiles_nothing, operation_parts
 from suture.compiler.emit.tails import tail
 from suture.compiler.emit.writer import Writer
 from suture.compiler.emitting import Emitter
 from suture.compiler.interpreter.lines import raises_again
 from suture.compiler.language.dropped import waits
-from suture.compiler.objects import NULL, Constant, Symbol, Tensor
+from suture.compiler.objects import Constant, Symbol, Tensor
 from suture.compiler.torch.expected_rows import mask_of
-from suture.inference_mode import set_inference
-from suture.rules.strictness import switch
 from suture.runtime import OPERATIONS, FrameSpec, clean_traceback, keep_alive
 from suture.runtime.checks import RowsWatch, Watch
 from suture.runtime.operations import STOP, returned_by_init
-from suture.runtime.store.stand_ins import MadeFrames, MadeOperation
-from suture.torch_private import distributed_parts, thread_state
+from suture.runtime.store.stand_ins import MadeFrames
 from suture.torch_private.symbolic_shapes import is_open
 
 # Names that mean that it matters how long the frame keeps its variables alive.
@@ -43,40 +40,6 @@ class Raw:
 
     def rebuild(self, emit: Emitter) -> str:
         return self.text
-
-
-def _compiles_nothing(reason: Break, inputs: list[Any]) -> bool:
-    """Whether a disabled function is called that wants nothing below it compiled either."""
-    if reason.type is not calls.DISABLED:
-        return False
-    for value in inputs[:2]:
-        try:
-            real = value.real()
-        except (LookupError, AttributeError):
-            continue
-        if distributed_parts.skipped_by_fsdp(real) or distributed_parts.is_checkpointed(real):
-            return True
-        if not getattr(real, "_torchdynamo_disable", False):
-            return False  # what is disabled lies deeper
-        recursive = getattr(real, "_torchdynamo_disable_recursive", None)
-        return bool(hasattr(real, "_torchdynamo_orig_callable") if recursive is None else recursive)
-    return False
-
-
-def _unpacks_plainly(inputs: list[Any]) -> bool:
-    """Whether what a call unpacks is a tuple and a dict: then a variant can write the call."""
-    kinds = [value.python_type() for value in inputs[2:]]
-    return kinds[0] is tuple and all(kind is dict for kind in kinds[1:])
-
-
-def _branch_on_data(exit: Run, frame: Frame, inputs: list[Any]) -> int | None:
-    """Where the branch is that the exit decides, on the numbers of a tensor: the exit itself, or
-    what follows on a comparison that gives the truth. None if there is no such branch."""
-    at = exit.inst.index + (exit.inst.op == "COMPARE_TEST")
-    if frame.code.instructions[at].op not in ("POP_JUMP_IF_TRUE", "POP_JUMP_IF_FALSE"):
-        return None
-    told = exit.reason.type in (control_flow.TENSOR_BRANCH, control_flow.UNBACKED_DECISION)
-    return at if told and any(isinstance(v, (Symbol, Tensor)) for v in inputs) else None
 
 
 def _changing(state: list[Any]) -> dict[int, frozenset[int] | None]:
@@ -121,44 +84,6 @@ class Leaving:
             self.writer.line(self._jump(self.capture.frames, frame.ip, frame.stack))
         else:
             self._interpret(exit)
-
-    def modes(self) -> list[str]:
-        """Lines that bring torch's modes to their state at the exit; grad mode, which others
-        switch along, comes last."""
-        last: dict[Any, Any] = {}
-        for setter, args in self.capture.modes:
-            last[(setter, args[:-1])] = args
-        out = []
-        along = False  # whether grad mode was switched along
-        for key, args in sorted(
-            last.items(), key=lambda one: one[0][0] is thread_state.set_grad_enabled
-        ):
-            if args[-1] == self.capture.graph.resets[key][-1] and not along:
-                continue  # as it was before, and the graph leaves it so
-            along = along or key[0] is set_inference
-            name = self.writer.constant(key[0], key[0].__name__)
-            out.append(f"    {name}({', '.join(self._literal(a) for a in args)})")
-        strictness = self.capture.strictness
-        if strictness is not None and strictness.now is not strictness.before:
-            name = self.writer.constant(switch, "switch_strictness")
-            out.append(f"    {name}({strictness.now})")
-        return out + self._function_modes()
-
-    def _function_modes(self) -> list[str]:
-        """Lines that bring the stack of modes of torch functions to its state at the exit."""
-        before, now = self.capture.functions
-        same = 0
-        while same < min(len(before), len(now)) and before[same] is now[same]:
-            same += 1
-        pop = self.writer.constant(thread_state.function_stack_pop, "pop_mode")
-        push = self.writer.constant(thread_state.function_stack_push, "push_mode")
-        return [f"    {pop}()"] * (len(before) - same) + [
-            f"    {push}({self.writer.value(mode)})" for mode in now[same:]
-        ]
-
-    def _literal(self, value: object) -> str:
-        plain = type(value) in (bool, int, str, type(None))
-        return repr(value) if plain else self.writer.constant(value, "state")
 
     # ---- states
 
@@ -304,7 +229,7 @@ class Leaving:
         writer.line("try:")
         writer.line(f"    {result} = {call}  # {where}, run by Python")
         self._except(frames, inst)
-        branch = _branch_on_data(exit, frame, inputs)
+        branch = branch_on_data(exit, frame, inputs)
         if branch is not None:
             self.watch = Watch((frame.code.code, branch))
             writer.line(f"{writer.constant(self.watch, 'went')}({result})")
@@ -316,29 +241,11 @@ class Leaving:
 
     def _call(self, exit: Run, frame: Frame, inst: Instruction, inputs: list[Any]) -> str:
         writer = self.writer
-        operation = OPERATIONS[exit.operation].make(inst)
-        texts = [self._text(v) for v in inputs]
-        if exit.operation == "call":
-            head, texts = self._plain_call(inputs, texts, inst)
-        elif exit.operation == "call_ex" and _unpacks_plainly(inputs):
-            head = texts[1] if inputs[0] is NULL else texts[0]
-            texts = [f"*{texts[2]}", *(f"**{text}" for text in texts[3:])]
-        elif exit.operation == "next":
-            head, texts = writer.constant(next, "next"), [texts[0], writer.constant(STOP, "STOP")]
-        else:
-            head = writer.constant(operation, exit.operation)
-            writer.described[head] = MadeOperation(exit.operation, frame.code.code, inst.index)
-            if exit.operation == "import_name":
-                texts.insert(0, writer.constant(frame.fn.globals, "globals"))
-            elif exit.operation == "check_eg_match":
-                code = writer.constant(frame.code.code, "code")
-                space = writer.constant(frame.fn.globals, "globals")
-                texts.insert(0, f"({code}, {space}, {inst.lasti})")
-        texts.insert(0, head)
+        texts = operation_parts(writer, exit, frame, inputs, [self._text(v) for v in inputs])
         if self._handles(frame):
             texts[:0] = [writer.constant(_core.handling, "handling"), self._text(frame.handled)]
         elif not exit.inside and not (
-            exit.operation in ("call", "call_ex") and _compiles_nothing(exit.reason, inputs)
+            exit.operation in ("call", "call_ex") and compiles_nothing(exit.reason, inputs)
         ):  # what it calls is to be compiled
             texts.insert(0, writer.constant(_core.run, "run"))
         return f"{self._with_frames(self.capture.frames, inst)}({', '.join(texts)})"
@@ -358,22 +265,6 @@ class Leaving:
         """Whether an exception is being handled there, by the frame or by one that called it."""
         at = self.capture.frames.index(frame)
         return any(f.code.handled(f.ip) > 0 for f in self.capture.frames[: at + 1])
-
-    def _plain_call(
-        self, inputs: list[Any], texts: list[str], inst: Instruction
-    ) -> tuple[str, list[str]]:
-        """`run(f, a, k=b)`: the call as a person would write it."""
-        if inputs[0] is NULL:
-            head, args = texts[1], texts[2:]
-        elif inputs[1] is NULL:
-            head, args = texts[0], texts[2:]
-        else:
-            head, args = texts[0], texts[1:]
-        names = inst.val or ()
-        if names:
-            plain = len(args) - len(names)
-            args = args[:plain] + [f"{k}={v}" for k, v in zip(names, args[plain:])]
-        return head, args
 
     def _except(self, frames: list[Any], inst: Instruction) -> None:
         """What happens if the operation raises: the frames' own handlers, or up and out."""
