@@ -44,7 +44,7 @@ _PIPELINE = "suture.compiler.pipeline"
 class _Compiler:
     """What units ask of the compiler (`suture.runtime.points.Compiler`)."""
 
-    def answer(self, unit: Any, point: Any, state: tuple[Any, ...]) -> Callable[..., Any]:
+    def answer(self, unit: Any, point: _core.Point, state: tuple[Any, ...]) -> Callable[..., Any]:
         if _PIPELINE not in sys.modules and not _has_room():
             interpreting: Callable[..., Any] = point.data.interpreting
             return interpreting
@@ -59,12 +59,12 @@ class _Compiler:
     ) -> None:
         load_pipeline().history_of(unit, data).learn_from_rank(sizes, numbers)
 
-    def stored(self, unit: Any, point: Any, state: tuple[Any, ...]) -> Any:
+    def stored(self, unit: Any, point: _core.Point, state: tuple[Any, ...]) -> Any:
         from suture.runtime.store.lookup import variant_for
 
         return variant_for(unit, point, state)
 
-    def report_mode(self, point: Any) -> None:
+    def report_mode(self, point: _core.Point) -> None:
         if _has_room():
             load_pipeline().report_mode(point)
 

@@ -142,7 +142,7 @@ def wanted() -> Agreement | None:
     return _current[0]
 
 
-def _may_run(point: Any, state: tuple[Any, ...]) -> bool:
+def _may_run(point: _core.Point, state: tuple[Any, ...]) -> bool:
     """Whether the variant that fits here is run: not if another rank compiles."""
     agreement = wanted()
     if agreement is None:
@@ -154,7 +154,9 @@ def _may_run(point: Any, state: tuple[Any, ...]) -> bool:
     return False
 
 
-def missed(unit: Any, point: Any, data: Any, state: tuple[Any, ...]) -> list[dict[str, Any]] | None:
+def missed(
+    unit: Any, point: _core.Point, data: Any, state: tuple[Any, ...]
+) -> list[dict[str, Any]] | None:
     """A point has no variant that fits, or was told so: what all ranks say. None: ranks do not
     have to agree."""
     agreement = wanted()
@@ -190,7 +192,7 @@ def _reason(unit: Any, data: Any, state: tuple[Any, ...]) -> str:
 
 
 def together(
-    unit: Any, point: Any, data: Any, state: tuple[Any, ...], heard: list[dict[str, Any]]
+    unit: Any, point: _core.Point, data: Any, state: tuple[Any, ...], heard: list[dict[str, Any]]
 ) -> Any:
     """A miss that all ranks take part in: they compile with what all of them have seen, and each
     learns if another one fails or makes something else."""
@@ -210,7 +212,7 @@ def together(
     return function
 
 
-def _in_turn(unit: Any, point: Any, data: Any, state: tuple[Any, ...]) -> Any:
+def _in_turn(unit: Any, point: _core.Point, data: Any, state: tuple[Any, ...]) -> Any:
     """What runs here; with a cache rank 0 is the first to look for it."""
     agreement = _current[0]
     if agreement is None or not config.cache_dir:
@@ -225,7 +227,7 @@ def _in_turn(unit: Any, point: Any, data: Any, state: tuple[Any, ...]) -> Any:
         agreement.exchange(turn)
 
 
-def compiled(point: Any, made: str) -> None:
+def compiled(point: _core.Point, made: str) -> None:
     """All ranks have compiled: what each made must be the same."""
     agreement = _current[0]
     if agreement is None:

@@ -13,6 +13,7 @@ import types
 import weakref
 from typing import Any
 
+from suture._core import Point
 from suture.runtime.guards import Guards, finish
 from suture.runtime.parameters import PARAMETERS
 from suture.runtime.points import try_remove
@@ -20,7 +21,7 @@ from suture.runtime.points import try_remove
 MOST = 32  # modules that one variant is bound to; more of them share the variant itself
 
 
-def follow(point: Any, variant: Any) -> None:
+def follow(point: Point, variant: Any) -> None:
     """Bind the variant to modules that come in again, if it reads the parameters of any."""
     reader = variant.parameters
     if reader is None:
@@ -36,7 +37,7 @@ def follow(point: Any, variant: Any) -> None:
     reader.bind = bind
 
 
-def _bind(point: Any, variant: Any, modules: tuple[Any, ...], tensors: tuple[Any, ...]) -> None:
+def _bind(point: Point, variant: Any, modules: tuple[Any, ...], tensors: tuple[Any, ...]) -> None:
     reader = variant.parameters
     program = finish(_narrowed(variant.guards, reader, modules, tensors))
     function = copy_function(variant.function, _read_already)

@@ -44,7 +44,7 @@ class AfterCheck:
         point = self.other(True, state)
         return None if point is None else _core.jump(point, *state)
 
-    def _enter(self, point: Any, state: tuple[Any, ...]) -> Any:
+    def _enter(self, point: _core.Point, state: tuple[Any, ...]) -> Any:
         return interpret(self.chain, state) if point is None else _core.jump(point, *state)
 
 

@@ -11,7 +11,7 @@ from suture.runtime.checks import tell_nobody
 from suture.runtime.points import PointData, Variant, try_remove
 
 
-def restore(point: Any, variant: Variant) -> None:
+def restore(point: _core.Point, variant: Variant) -> None:
     """A fallback is one of its point's again."""
     if not try_remove(point.data.fallbacks, variant):
         return  # another thread was faster
@@ -24,7 +24,7 @@ def fitting(data: PointData, state: tuple[Any, ...]) -> Variant | None:
     return next((v for v in data.fallbacks if v.program.check(*state)), None)
 
 
-def other_point(point: Any, state: tuple[Any, ...]) -> Any:
+def other_point(point: _core.Point, state: tuple[Any, ...]) -> Any:
     """A point whose one variant ends at the branch and fits the state; None if there is none."""
     variant = fitting(point.data, state)
     if variant is None:
@@ -32,7 +32,9 @@ def other_point(point: Any, state: tuple[Any, ...]) -> Any:
     return _core.Point(point.name, lambda at, given: variant.function)
 
 
-def fallback_for(unit: Any, point: Any, state: tuple[Any, ...], compiling: bool) -> Variant | None:
+def fallback_for(
+    unit: Any, point: _core.Point, state: tuple[Any, ...], compiling: bool
+) -> Variant | None:
     """The fallback, where the variant that is to speculate may not be made now:
     to expect a branch to go as before is no reason to fail, or to interpret. It comes back if the
     branch has turned meanwhile. `compiling`: this thread compiles already."""
@@ -51,7 +53,7 @@ def fallback_for(unit: Any, point: Any, state: tuple[Any, ...], compiling: bool)
 
 
 def watch(
-    seen: Any, unit: Any, point: Any, variant: Variant, drop: Callable[[Any, Variant], bool]
+    seen: Any, unit: Any, point: _core.Point, variant: Variant, drop: Callable[[Any, Variant], bool]
 ) -> None:
     """Let a variant tell how the branch goes that it ends with, if the branch may be expected to go
     one way later. When that is steady the variant is made a fallback, and the next call makes one

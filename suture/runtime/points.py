@@ -111,7 +111,7 @@ class Compiler(Protocol):
     """What a unit calls of the compiler, which the runtime does not import: `loading` has an
     object that loads the compiler at its first use."""
 
-    def answer(self, unit: Any, point: Any, state: tuple[Any, ...]) -> Callable[..., Any]:
+    def answer(self, unit: Any, point: _core.Point, state: tuple[Any, ...]) -> Callable[..., Any]:
         """What takes the state where no variant fits: a new variant, or the interpreter."""
         ...
 
@@ -125,11 +125,11 @@ class Compiler(Protocol):
         """Note what another rank was called with, by path: what differs is a symbol here too."""
         ...
 
-    def stored(self, unit: Any, point: Any, state: tuple[Any, ...]) -> Variant | None:
+    def stored(self, unit: Any, point: _core.Point, state: tuple[Any, ...]) -> Variant | None:
         """A variant for the state that another process compiled, if the cache has one."""
         ...
 
-    def report_mode(self, point: Any) -> None:
+    def report_mode(self, point: _core.Point) -> None:
         """Report that nothing is compiled while a TorchDispatchMode sees each operation."""
         ...
 

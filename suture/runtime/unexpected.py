@@ -7,6 +7,7 @@ import weakref
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
+from suture._core import Point
 from suture.runtime.branches import Branches, Position
 from suture.runtime.fallbacks import other_point, restore
 
@@ -26,7 +27,7 @@ class Expected(NamedTuple):
 
 
 def expect(
-    handler: Any, checks: Sequence[Expected], unit: Any, point: Any, variant: Any, drop: Drop
+    handler: Any, checks: Sequence[Expected], unit: Any, point: Point, variant: Any, drop: Drop
 ) -> None:
     """Let the handler of a variant's conditions (`AfterCheck`) tell the point of those that did not
     hold."""
@@ -38,7 +39,7 @@ def expect(
 
 
 def _forget_after(
-    checks: Sequence[Expected], point: Any, variant: Any, drop: Drop, branches: Branches
+    checks: Sequence[Expected], point: Point, variant: Any, drop: Drop, branches: Branches
 ) -> Any:
     """Drop the variant when one of the checks fails, and expect it to hold no more; what hangs on
     what modules keep may change once, and the point is entered again. What was expected because of
@@ -65,7 +66,7 @@ def _forget_after(
     return forget
 
 
-def _failed(point: Any, variant: Any, position: Any, drop: Drop, branches: Branches) -> None:
+def _failed(point: Point, variant: Any, position: Any, drop: Drop, branches: Branches) -> None:
     """A branch did not go as in earlier calls. If it is given up, the variant goes, and those that
     end at the branch come back."""
     data = point.data
@@ -76,7 +77,7 @@ def _failed(point: Any, variant: Any, position: Any, drop: Drop, branches: Branc
 
 
 def _without_expecting(
-    checks: Sequence[Expected], point: Any, variant: Any, drop: Drop, branches: Branches
+    checks: Sequence[Expected], point: Point, variant: Any, drop: Drop, branches: Branches
 ) -> Any:
     """What runs a region in the place of a variant that expects what earlier calls did. Called
     with whether its graph raised, and the state. Which of the conditions did not hold is not known

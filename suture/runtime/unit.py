@@ -114,7 +114,7 @@ class Unit:
 
     # ---- misses
 
-    def on_miss(self, point: Any, state: tuple[Any, ...]) -> Any:
+    def on_miss(self, point: _core.Point, state: tuple[Any, ...]) -> Any:
         """What takes a state that fits no variant of the point."""
         data = point.data
         if data.fallbacks:
@@ -144,7 +144,7 @@ class Unit:
                 error.__traceback__ = None
             raise
 
-    def answer(self, point: Any, data: PointData, state: tuple[Any, ...]) -> Any:
+    def answer(self, point: _core.Point, data: PointData, state: tuple[Any, ...]) -> Any:
         """What runs where no variant fits: another unit's, one that is compiled now, or the
         interpreter."""
         adopted = self._adopt(point, data, state)
@@ -156,7 +156,7 @@ class Unit:
                 return stored.function
         return self.compiler.answer(self, point, state)
 
-    def _adopt(self, point: Any, data: PointData, state: tuple[Any, ...]) -> Variant | None:
+    def _adopt(self, point: _core.Point, data: PointData, state: tuple[Any, ...]) -> Variant | None:
         """A variant that another unit made of the same code, if it holds here."""
         if len(self.family.units) < 2 or stance.current() == "force_eager":
             return None
@@ -167,7 +167,7 @@ class Unit:
                         return self._take(point, data, variant)
         return None
 
-    def _take(self, point: Any, data: PointData, variant: Variant) -> Variant:
+    def _take(self, point: _core.Point, data: PointData, variant: Variant) -> Variant:
         """Add another unit's variant to a point."""
         reader, function = variant.parameters, variant.function
         if reader is not None:
@@ -180,7 +180,7 @@ class Unit:
 
     # ---- variants
 
-    def add(self, point: Any, variant: Variant) -> None:
+    def add(self, point: _core.Point, variant: Variant) -> None:
         """Add a variant to a point; it goes when an object it depends on is freed. Its guards hold
         such objects weakly from now on."""
         point.data.variants.append(variant)
@@ -225,7 +225,7 @@ def _is_compiling() -> bool:
     return getattr(COMPILING, "on", False)
 
 
-def drop(point: Any, variant: Variant) -> bool:
+def drop(point: _core.Point, variant: Variant) -> bool:
     """Take a variant out of its point. False: it is out already, because another thread, or the
     end of an object that it depends on, came first."""
     if not try_remove(point.data.variants, variant):
@@ -238,7 +238,7 @@ def drop(point: Any, variant: Variant) -> bool:
     return True
 
 
-def _forget_with(obj: Any, point: Any, variant: Variant) -> None:
+def _forget_with(obj: Any, point: _core.Point, variant: Variant) -> None:
     """Drop the variant when `obj` is freed, so that it keeps nothing of it alive. Until then `obj`
     keeps nothing of the variant alive either: it may have been dropped with another object."""
     ref, own = weakref.ref(point), weakref.ref(variant)

@@ -10,6 +10,7 @@ import torch
 from suture.compiler.capture import Capture
 from suture.compiler.emit.writer import Writer
 from suture.compiler.graph import has_asserts, undoable
+from suture.compiler.graph.builder import GraphBuilder
 from suture.compiler.graph.fake_values import tree_leaves
 from suture.compiler.objects import Tensor
 from suture.op_effects import effects_of
@@ -118,7 +119,7 @@ def _tests(writer: Writer, capture: Capture) -> list[str]:
     return list(texts)
 
 
-def _joined(builder: Any, wanted: dict[torch.fx.Node, bool]) -> torch.fx.Node:
+def _joined(builder: GraphBuilder, wanted: dict[torch.fx.Node, bool]) -> torch.fx.Node:
     """The node that says whether all these nodes are what is wanted of them; a single one is the
     node itself."""
     if len(wanted) == 1:

@@ -19,6 +19,7 @@ import torch
 
 from suture.compiler.emit.inputs import InputReads
 from suture.compiler.emit.writer import Writer
+from suture.compiler.graph.builder import GraphBuilder
 from suture.runtime.freed_graph import with_freed_graph
 from suture.runtime.sources import Source
 from suture.torch_private import tensor_parts
@@ -35,7 +36,7 @@ class _Freed:
     behind: list[Any]
 
 
-def write_freed(writer: Writer, builder: Any) -> list[str]:
+def write_freed(writer: Writer, builder: GraphBuilder) -> list[str]:
     """Let the graph give tensors whose graph is freed without their history, and the lines that
     make them what they were."""
     made: dict[Any, _Freed] = {}  # by their nodes of autograd
@@ -54,7 +55,7 @@ def write_freed(writer: Writer, builder: Any) -> list[str]:
     return ["    " + line for line in (*reads.lines, *lines, *reads.release())]
 
 
-def _freed_outputs(writer: Writer, builder: Any) -> list[tuple[Any, list[Any]]]:
+def _freed_outputs(writer: Writer, builder: GraphBuilder) -> list[tuple[Any, list[Any]]]:
     """The nodes of the graph that give tensors whose graph is freed, each behind those it was
     computed from, with the nodes of autograd that it was computed through."""
     memory = Counter(_memory(node.meta.get("example_value")) for node in writer.outputs)
@@ -69,7 +70,7 @@ def _freed_outputs(writer: Writer, builder: Any) -> list[tuple[Any, list[Any]]]:
     return sorted(found, key=lambda pair: len(pair[1]))
 
 
-def _leaves(builder: Any, nodes: list[Any]) -> list[Source]:
+def _leaves(builder: GraphBuilder, nodes: list[Any]) -> list[Source]:
     """Where the leaves are read again that these nodes of autograd end at."""
     ends = {id(one.variable) for one in nodes if hasattr(one, "variable")}
     return [

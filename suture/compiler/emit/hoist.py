@@ -12,12 +12,13 @@ from __future__ import annotations
 import operator
 from collections.abc import Callable
 from functools import partial
-from typing import Any
+from typing import Any, cast
 
 import torch
 import torch.fx
 
 from suture.compiler.emit.writer import Writer
+from suture.compiler.graph.builder import GraphBuilder
 from suture.runtime.reads import as_double
 from suture.runtime.sources import Source
 
@@ -29,7 +30,7 @@ _INFIX: dict[Callable[..., Any], str] = {
 _NUMBERS = (torch.SymInt, torch.SymFloat, torch.SymBool)
 
 
-def hoist(writer: Writer, builder: Any, read: Any) -> list[str]:
+def hoist(writer: Writer, builder: GraphBuilder, read: Any) -> list[str]:
     """Take arithmetic on floats out of the graph under construction. Gives the lines that do it
     instead; `read(source)` is how a variant reads an input."""
     if all(entry.convert is not as_double for entry in builder.inputs):
@@ -45,7 +46,7 @@ def hoist(writer: Writer, builder: Any, read: Any) -> list[str]:
 
 
 class _Hoist:
-    def __init__(self, writer: Writer, builder: Any, read: Any) -> None:
+    def __init__(self, writer: Writer, builder: GraphBuilder, read: Any) -> None:
         self.writer = writer
         self.builder = builder
         self.lines: list[str] = []
@@ -62,7 +63,7 @@ class _Hoist:
                 self.roots[entry.node] = partial(read, entry.source)
             elif not writes and entry.convert is None:
                 for node in filter(_is_size, entry.node.users):
-                    self.roots[node] = partial(_size, read, entry.source, node.args[1])
+                    self.roots[node] = partial(_size, read, entry.source, cast(int, node.args[1]))
 
     def follow(self) -> None:
         """Find all that Python could compute, and of it what depends on a float."""

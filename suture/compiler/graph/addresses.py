@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
 
 import torch
 
 from suture.compiler.graph.builder import GraphInput
 from suture.runtime.callers.aligned import begins_aligned, begins_oddly, is_aligned
+from suture.runtime.guards import Guards
 
 
 def keeps_address(entry: GraphInput) -> bool:
@@ -28,7 +28,7 @@ def keeps_address(entry: GraphInput) -> bool:
     return marked is not None or isinstance(entry.example, torch.nn.Parameter)
 
 
-def guard_beginnings(guards: Any, inputs: Iterable[GraphInput]) -> None:
+def guard_beginnings(guards: Guards, inputs: Iterable[GraphInput]) -> None:
     """Parameters that are arguments, or belong to one, are other tensors in other calls. Inductor
     looks at none of them, since they are marked: those for which it makes code that needs them to
     begin where kernels expect it are guarded to. Another one gets a variant without the mark."""

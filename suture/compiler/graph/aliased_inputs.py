@@ -6,12 +6,13 @@ from typing import Any
 
 import torch
 
+from suture.compiler.graph.builder import GraphBuilder
 from suture.compiler.graph.places import meet, places_of
 from suture.op_effects import written_by
 from suture.torch_private import tensor_parts
 
 
-def writes_what_inputs_share(builder: Any) -> bool:
+def writes_what_inputs_share(builder: GraphBuilder) -> bool:
     """Whether the graph writes to elements that a second input has too, such as a row and its
     matrix. AOTAutograd makes one input of both, and what Inductor compiled for one place of the row
     in the matrix comes out of its cache for another; in-place kernels read what they have

@@ -9,6 +9,7 @@ from typing import Any
 import torch.fx
 
 from suture.backends import SWITCHES
+from suture.compiler.graph.builder import GraphBuilder
 from suture.runtime.barriers import call_barrier
 from suture.torch_private import distributed_parts, operators, tensor_parts
 
@@ -26,7 +27,7 @@ def has_collectives(graph: torch.fx.Graph, attributes: dict[str, Any]) -> bool:
     return any(has_collectives(one.graph, vars(one)["_modules"]) for one in held)
 
 
-def may_be_in_parts(builder: Any) -> bool:
+def may_be_in_parts(builder: GraphBuilder) -> bool:
     """Whether a graph with barriers may be compiled in parts: it takes no derivatives, and switches
     no mode that a part may not begin with."""
     if builder.derivatives.positions:

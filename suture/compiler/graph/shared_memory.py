@@ -6,13 +6,15 @@ from typing import Any
 
 import torch
 
+from suture.compiler.graph.builder import GraphBuilder
 from suture.op_effects import written_by
 from suture.op_kinds import writes_all
+from suture.runtime.guards import Guards
 from suture.runtime.predicates import in_own_memory
 from suture.torch_private import tensor_parts
 
 
-def writes_part_of_shared(builder: Any) -> bool:
+def writes_part_of_shared(builder: GraphBuilder) -> bool:
     """Whether the graph writes to some elements of an input whose memory processes share. Compilers
     write all of such an input back when the graph ends, over what others have put there meanwhile.
     Of those that are shared now: that they stay as they are, `guard_own_memory` sees to."""
@@ -23,7 +25,7 @@ def writes_part_of_shared(builder: Any) -> bool:
     return any(entry.example.is_shared() for entry in inputs)
 
 
-def guard_own_memory(guards: Any, builder: Any) -> None:
+def guard_own_memory(guards: Guards, builder: GraphBuilder) -> None:
     """Guard the inputs that the graph writes to some elements of: they are in memory of this
     process alone. What is shared later gets a variant of its own."""
     if not builder.writes():
@@ -35,7 +37,7 @@ def guard_own_memory(guards: Any, builder: Any) -> None:
                 guards.add(entry.source, "truth", in_own_memory)
 
 
-def _partly_written(builder: Any) -> set[Any]:
+def _partly_written(builder: GraphBuilder) -> set[Any]:
     """The memory of inputs that the graph writes to some elements of."""
     return {
         _memory(at)

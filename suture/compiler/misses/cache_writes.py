@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from typing import Any
 
+from suture._core import Point
 from suture.compiler.capture import Capture
 from suture.compiler.misses.describe import describe
 from suture.runtime.store import files
@@ -17,7 +18,7 @@ _log = logging.getLogger("suture.cache")
 
 
 def described(
-    unit: Unit, point: Any, state: tuple[Any, ...], capture: Capture, emitted: Any
+    unit: Unit, point: Point, state: tuple[Any, ...], capture: Capture, emitted: Any
 ) -> PendingWrite | None:
     """The key and the artefact of a variant; None, with a line in the log, if it is not kept."""
     root, data = files.folder(), point.data

@@ -24,7 +24,7 @@ from suture.compiler.graph.aliased_inputs import writes_what_inputs_share
 from suture.compiler.graph.collectives import may_be_in_parts
 from suture.compiler.graph.fake_failures import unlogged_failures
 from suture.compiler.graph.hooked import hooks_one_of_several
-from suture.compiler.graph.overlapping import writes_overlapping
+from suture.compiler.graph.self_overlapping import writes_overlapping
 from suture.compiler.graph.shared_memory import guard_own_memory, writes_part_of_shared
 from suture.compiler.guards import shapes
 from suture.compiler.misses.background import compiled_in_background, may_compile_in_background

@@ -11,6 +11,7 @@ import types
 from pathlib import Path
 from typing import Any
 
+from suture._core import Point
 from suture.bytecode import decode as decode_code
 from suture.runtime import VARIANT, relocated
 from suture.runtime.callers.aligned import is_aligned
@@ -34,7 +35,7 @@ from suture.torch_private.torchdynamo import hide
 
 
 def install(
-    unit: Unit, point: Any, state: tuple[Any, ...], artefact: dict[str, Any], root: Path
+    unit: Unit, point: Point, state: tuple[Any, ...], artefact: dict[str, Any], root: Path
 ) -> Variant:
     """The variant of an artefact, added to its point; raises Unfit if it does not fit the state,
     or if it is not well formed. `root` is the folder of the files that it needs."""
@@ -60,7 +61,7 @@ class _Reading:
     """One artefact read against one state."""
 
     def __init__(
-        self, unit: Unit, point: Any, state: Any, artefact: dict[str, Any], root: Path
+        self, unit: Unit, point: Point, state: Any, artefact: dict[str, Any], root: Path
     ) -> None:
         self.root = root
         self.unit, self.point, self.state, self.artefact = unit, point, state, artefact

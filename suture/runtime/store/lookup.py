@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+from suture._core import Point
 from suture.runtime.points import Variant
 from suture.runtime.store import files
 from suture.runtime.store.environment import key_of, place_key
@@ -21,7 +22,7 @@ Offer = tuple[
 ]  # a name, where its files are, how to read it
 
 
-def variant_for(unit: Unit, point: Any, state: tuple[Any, ...]) -> Variant | None:
+def variant_for(unit: Unit, point: Point, state: tuple[Any, ...]) -> Variant | None:
     """A variant that fits the state and was compiled by another process; None if there is none,
     with a line in the log that says why each of those that were looked at is not used."""
     try:
@@ -33,7 +34,7 @@ def variant_for(unit: Unit, point: Any, state: tuple[Any, ...]) -> Variant | Non
         return _first_that_fits(unit, point, state, offers)
 
 
-def _shipped(unit: Unit, point: Any) -> Iterator[Offer]:
+def _shipped(unit: Unit, point: Point) -> Iterator[Offer]:
     """What the file that was loaded has for a point."""
     if unit.shipped is None:
         return
@@ -44,7 +45,7 @@ def _shipped(unit: Unit, point: Any) -> Iterator[Offer]:
         yield name, unit.shipped.root, lambda artefact=artefact: artefact  # type: ignore[misc]
 
 
-def _cached(unit: Unit, point: Any) -> Iterator[Offer]:
+def _cached(unit: Unit, point: Point) -> Iterator[Offer]:
     """What the cache has for a point."""
     root = files.folder()
     if root is None:
@@ -55,7 +56,7 @@ def _cached(unit: Unit, point: Any) -> Iterator[Offer]:
 
 
 def _first_that_fits(
-    unit: Unit, point: Any, state: tuple[Any, ...], offers: list[Offer]
+    unit: Unit, point: Point, state: tuple[Any, ...], offers: list[Offer]
 ) -> Variant | None:
     for name, root, read in offers:
         if name in point.data.stored:
