@@ -124,7 +124,7 @@ def _made_function(trace: Trace, fn: MadeFunction) -> Any:
         raise Break(calls.C_FUNCTION, function="inspect.signature")
     if "__wrapped__" in fn.attrs:
         return _callable(trace, fn.attrs["__wrapped__"])
-    defaults = tuple(abstract.constant_value(trace, d) for d in fn._defaults)
+    defaults = tuple(abstract.constant_value(trace, d) for d in fn.default_values)
     made = types.FunctionType(fn.code, {}, fn.code.co_name, defaults, _cells(fn.code))
     made.__kwdefaults__ = {k: abstract.constant_value(trace, v) for k, v in fn.kwdefaults.items()}
     annotations = fn.fields.get("__annotations__", fn.annotations)

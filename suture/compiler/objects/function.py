@@ -110,12 +110,12 @@ class MadeFunction(Mutable):
     """A function made while tracing: a lambda, a nested def, a comprehension."""
 
     __slots__ = (
-        "_defaults",
         "annotate",
         "annotations",
         "attrs",
         "closure",
         "code",
+        "default_values",
         "fields",
         "globals",
         "kwdefaults",
@@ -137,7 +137,7 @@ class MadeFunction(Mutable):
         self.code = code
         self.globals = namespace
         self.closure = closure
-        self._defaults = defaults
+        self.default_values = defaults
         self.kwdefaults = kwdefaults
         self.annotations = annotations
         self.annotate: Any = None  # from 3.14 on: a function that computes them, instead
@@ -154,11 +154,11 @@ class MadeFunction(Mutable):
         return self.closure[i]
 
     def default(self, trace: Trace, i: int) -> Value:
-        return self._defaults[i]
+        return self.default_values[i]
 
     @property
     def default_count(self) -> int:
-        return len(self._defaults)
+        return len(self.default_values)
 
     def kwdefault(self, trace: Trace, name: str) -> Value | None:
         return self.kwdefaults.get(name)
@@ -176,7 +176,7 @@ class MadeFunction(Mutable):
         if name == "__code__":
             return abstract.wrap(trace, self.code, None)
         if name == "__defaults__":
-            return Tuple(self._defaults) if self._defaults else Constant(None)
+            return Tuple(self.default_values) if self.default_values else Constant(None)
         if name == "__kwdefaults__":
             if not self.kwdefaults:
                 return Constant(None)
@@ -272,8 +272,8 @@ class MadeFunction(Mutable):
         name = str(emit.begin(self, made))
         for cell in new:
             cell.write_back(emit, emit.value(cell))
-        if self._defaults:
-            emit.line(f"{name}.__defaults__ = {emit.value(Tuple(self._defaults))}")
+        if self.default_values:
+            emit.line(f"{name}.__defaults__ = {emit.value(Tuple(self.default_values))}")
         if self.kwdefaults:
             inner = ", ".join(f"{k!r}: {emit.value(v)}" for k, v in self.kwdefaults.items())
             emit.line(f"{name}.__kwdefaults__ = {{{inner}}}")

@@ -147,7 +147,7 @@ class _AbstractReach:
         return self.arrays if value.source is not None else _made_of_constants(value.tensor.node)
 
     def _made_function(self, fn: MadeFunction) -> bool:
-        parts = [*fn.closure, *fn._defaults, *fn.kwdefaults.values()]
+        parts = [*fn.closure, *fn.default_values, *fn.kwdefaults.values()]
         return self.reach.code(fn.code, fn.globals) and all(self.variable(v) for v in parts)
 
     def _object_variable(self, obj: Object) -> bool:

@@ -392,7 +392,7 @@ def _real_value(trace: Trace, variable: Any) -> Any:
 def _made_function(trace: Trace, variable: MadeFunction) -> Any:
     """A function like one made in the region, whose closure nothing can change."""
     held = [abstract.realize_local(trace, cell.contents) for cell in variable.closure]
-    plain = not (variable._defaults or variable.kwdefaults or variable.attrs)
+    plain = not (variable.default_values or variable.kwdefaults or variable.attrs)
     if not plain or any(isinstance(v, _CHANGEABLE) for v in held):
         raise LookupError
     cells = tuple(types.CellType(_real_value(trace, v)) for v in held)

@@ -68,7 +68,7 @@ def set_function_attribute(
 
 def _attribute(trace: Trace, made: MadeFunction, name: str, value: Any) -> None:
     if name == "defaults":
-        made._defaults = list(abstract.unpack(trace, value))
+        made.default_values = list(abstract.unpack(trace, value))
     elif name == "kwdefaults":
         made.kwdefaults = {
             abstract.constant_value(trace, k): v for k, v in abstract.dict_pairs(trace, value)
