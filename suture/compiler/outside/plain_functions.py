@@ -155,8 +155,11 @@ class _Reach:
                 self._instance(value, kind, self.kept.attributes(value, kind, source))
                 return
         self.kept.same(value, source)
-        if not self._is_new(value):
-            return
+        if self._is_new(value):
+            self._follow(value, kind, source)
+
+    def _follow(self, value: Any, kind: type, source: Source | None) -> None:
+        """What the value leads to."""
         if issubclass(kind, types.FunctionType):
             self._function(value, source)
         elif issubclass(kind, type):
