@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 from markupsafe import Markup, escape
@@ -11,6 +12,7 @@ from suture.tools.report.model import Phase
 
 _WIDTH, _HEIGHT, _GAP_X, _GAP_Y, _MARGIN = 148, 38, 16, 30, 8
 MOST_NODES = 250
+_TABLES = re.compile("_dict_(?:parameters|buffers|modules)(?=_)")
 
 
 def graph(nodes: Sequence[Node], title: str) -> Markup:
@@ -87,7 +89,7 @@ def _edge(start: tuple[float, float], end: tuple[float, float]) -> str:
 def _box(node: Node, x: float, y: float) -> str:
     kind = node.target if node.target in ("input", "output") else "op"
     line = f" line {node.line}" if node.line else ""
-    label = _fit(node.target, 20) if kind != "input" else _fit_tail(node.name, 20)
+    label = _fit(node.target, 20) if kind != "input" else _fit_tail(_short(node.name), 20)
     return (
         f'<g class="node {kind}"><title>{escape(node.name)}: {escape(node.value)}{line}</title>'
         f'<rect x="{x:.0f}" y="{y:.0f}" width="{_WIDTH}" height="{_HEIGHT}" rx="5"/>'
@@ -95,6 +97,11 @@ def _box(node: Node, x: float, y: float) -> str:
         f'<text class="small" x="{x + _WIDTH / 2:.0f}" y="{y + 30:.0f}">'
         f"{escape(_fit(node.value, 26))}</text></g>"
     )
+
+
+def _short(name: str) -> str:
+    """The name of an input without the tables in which modules keep what they hold."""
+    return _TABLES.sub("", name).removeprefix("l_")
 
 
 def _fit(text: str, size: int) -> str:
