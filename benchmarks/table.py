@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 import pathlib
 import platform
 from typing import Any
@@ -24,10 +25,11 @@ def show(title: str, head: list[str], rows: list[list[str]]) -> None:
 
 
 def markdown(head: list[str], rows: list[list[str]]) -> str:
-    """The table as the page has it, with the versions it was made with."""
+    """The table as the page has it, with the versions it was made with, and the day."""
     lines = ["| " + " | ".join(head) + " |", "|" + " --- |" * len(head)]
     lines += ["| " + " | ".join(row) + " |" for row in rows]
-    made = f"Python {platform.python_version()}, torch {torch.__version__}; compare only as ratios."
+    versions = f"Python {platform.python_version()}, torch {torch.__version__}"
+    made = f"{versions}, {datetime.date.today()}; compare only as ratios."
     return "\n".join([*lines, "", made])
 
 
