@@ -16,6 +16,7 @@ from .decoder import DecodeError, Walk, rules_by_number
 from .flow import Handling, handlings, loops, only_raises, stack_depths
 from .instructions import Instruction
 from .liveness import live_slots
+from .passing import is_handed_out
 
 T = TypeVar("T")
 
@@ -135,6 +136,14 @@ class Code:
         """Whether every way on from ``index`` ends in a ``raise``."""
         return only_raises(self.instructions, index)
 
+    def hands_out(self, index: int) -> bool:
+        """Whether what ``index`` pushes is only returned, by itself or inside of a container that
+        is made on the way."""
+        found = self._handed_out.get(index)
+        if found is None:
+            found = self._handed_out[index] = is_handed_out(self.instructions, index)
+        return found
+
     def line(self, index: int) -> int | None:
         """The source line of ``index``, None where the compiler noted none."""
         return self._positions[self.instructions[index].lasti // 2][0]
@@ -157,6 +166,10 @@ class Code:
 
     @cached_property
     def _live_tuples(self) -> dict[int, tuple[int, ...]]:
+        return {}
+
+    @cached_property
+    def _handed_out(self) -> dict[int, bool]:
         return {}
 
     @cached_property

@@ -5,6 +5,7 @@ from __future__ import annotations
 import types
 from typing import Any
 
+from suture._core import UNBOUND
 from suture.bytecode import Instruction
 from suture.compiler import abstract
 from suture.compiler.core import Frame, Trace, Value
@@ -76,7 +77,7 @@ def _raise_unbound(trace: Trace, frame: Frame, inst: Instruction) -> None:
 @op("LOAD_FAST", raw=True)
 def load_fast(trace: Trace, frame: Frame, inst: Instruction) -> None:
     value = frame.locals[inst.val]
-    if type(value) is Lazy:
+    if type(value) is Lazy and not _is_handed_out(trace, frame, inst, value):
         value = frame.locals[inst.val] = abstract.realize_local(trace, value)
     if value is None:
         _raise_unbound(trace, frame, inst)
@@ -85,6 +86,14 @@ def load_fast(trace: Trace, frame: Frame, inst: Instruction) -> None:
 
 
 op("LOAD_FAST_CHECK", raw=True)(load_fast)
+
+
+def _is_handed_out(trace: Trace, frame: Frame, inst: Instruction, value: Lazy) -> bool:
+    """Whether a value from outside is only returned by the outermost frame, so that nothing needs
+    to know what it is: the variant hands out whatever is there."""
+    if frame is not trace.frames[0] or value.value is UNBOUND:
+        return False
+    return frame.code.hands_out(inst.index)
 
 
 @op("LOAD_FAST_AND_CLEAR", raw=True)
