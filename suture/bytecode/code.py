@@ -16,7 +16,7 @@ from .decoder import DecodeError, Walk, rules_by_number
 from .flow import Handling, handlings, loops, only_raises, stack_depths
 from .instructions import Instruction
 from .liveness import live_slots
-from .passing import is_handed_out
+from .passing import Use, use_of
 
 T = TypeVar("T")
 
@@ -136,12 +136,11 @@ class Code:
         """Whether every way on from ``index`` ends in a ``raise``."""
         return only_raises(self.instructions, index)
 
-    def hands_out(self, index: int) -> bool:
-        """Whether what ``index`` pushes is only returned, by itself or inside of a container that
-        is made on the way."""
-        found = self._handed_out.get(index)
+    def use(self, index: int) -> Use:
+        """What becomes of the value that ``index`` pushes."""
+        found = self._uses.get(index)
         if found is None:
-            found = self._handed_out[index] = is_handed_out(self.instructions, index)
+            found = self._uses[index] = use_of(self.instructions, index)
         return found
 
     def line(self, index: int) -> int | None:
@@ -169,7 +168,7 @@ class Code:
         return {}
 
     @cached_property
-    def _handed_out(self) -> dict[int, bool]:
+    def _uses(self) -> dict[int, Use]:
         return {}
 
     @cached_property

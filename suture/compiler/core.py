@@ -146,13 +146,15 @@ class Identity:
 
 @final
 class Lazy:
-    """A value inside a container that nothing has looked at yet, so nothing is guarded."""
+    """A value inside a container, or in a variable, that nothing has looked at yet, so nothing is
+    guarded. `seen` is what it is once somebody has: one value for all places that hold it."""
 
-    __slots__ = ("source", "value")
+    __slots__ = ("seen", "source", "value")
 
     def __init__(self, value: Any, source: Source | None) -> None:
         self.value = value
         self.source: Source | None = source
+        self.seen: Value | None = None
 
 
 Held: TypeAlias = Value | Lazy  # what a container or a variable holds
@@ -365,7 +367,7 @@ class Outside:
     __slots__ = (
         "abstract_answers", "attribute_ways", "cells", "fixed", "general", "hook_tables",
         "inner_sources", "known", "loose", "optimizers", "ordered", "picked", "pins", "setting",
-        "type_lookups",
+        "type_lookups", "unread",
     )  # fmt: skip
 
     def __init__(self) -> None:
@@ -386,6 +388,7 @@ class Outside:
         self.hook_tables: list[Any] | None = None  # of hooks that all modules have
         self.abstract_answers: Any = None  # of isinstance and issubclass for abstract classes
         self.setting: Any = None  # where the program last set a hook of a module
+        self.unread: list[Any] = []  # literals of which only the type was asked, if that
 
 
 class Numbers:

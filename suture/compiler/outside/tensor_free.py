@@ -45,6 +45,7 @@ from suture.compiler.objects import (
     Method,
     Module,
     Object,
+    OfType,
     RangeIterator,
     SequenceIterator,
     Set,
@@ -200,6 +201,8 @@ class _Reach:
         kind = type(value)
         if kind is Lazy:
             return self.value(value.value)
+        if kind is OfType:
+            return True
         if kind in (Constant, Symbol, RangeIterator, Builtin, Class, Module, Real):
             return kind in (Symbol, RangeIterator) or self.value(value.value)
         if not self._is_new(value):
