@@ -366,8 +366,8 @@ class Outside:
 
     __slots__ = (
         "abstract_answers", "attribute_ways", "cells", "fixed", "general", "hook_tables",
-        "inner_sources", "known", "loose", "optimizers", "ordered", "picked", "pins", "setting",
-        "type_lookups", "unread",
+        "inner_sources", "known", "loose", "loose_numbers", "optimizers", "ordered", "picked",
+        "pins", "setting", "type_lookups", "unread",
     )  # fmt: skip
 
     def __init__(self) -> None:
@@ -380,6 +380,8 @@ class Outside:
         self.optimizers: set[int] = set()  # ids of the sources of those that are fixed
         self.ordered: set[int] = set()  # ids of the sources of sets whose order is guarded
         self.cells: dict[int, tuple[Any, Any]] = {}  # (cell, its value)
+        # (class, name) -> a number in a class, of which only the type is known so far
+        self.loose_numbers: dict[Any, int | float] = {}
         self.type_lookups: dict[Any, Any] = {}  # (class, name) -> what the class has there
         # (class, name) -> a function of the class, or None: what a module says of the name, where
         # nothing but the object's own dict is asked first
