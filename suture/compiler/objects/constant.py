@@ -142,6 +142,10 @@ class OfType(Unread):
     def describe(self) -> str:  # part of what the program is told
         return Constant.describe(self)
 
+    def unread(self) -> Any:
+        """The value, for who does not rely on it."""
+        return self._held
+
     def is_read(self) -> bool:
         """Whether somebody has taken the value, which is guarded then."""
         return self._guard is None
