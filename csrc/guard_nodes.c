@@ -144,11 +144,20 @@ guard_access(const Node *node, PyObject *base)
     return NULL;
 }
 
-/* The item of a list or tuple at an index.  New reference, or NULL: there is none. */
+/* The item of a list or tuple at an index, or of a dict under an int or a text.  New reference, or
+   NULL: there is none. */
 PyObject *
 guard_pick(PyObject *base, PyObject *index)
 {
-    if (!base || !index || !PyLong_CheckExact(index)) {
+    if (!base || !index || !(PyLong_CheckExact(index) || PyUnicode_CheckExact(index))) {
+        return NULL;
+    }
+    if (PyDict_CheckExact(base)) {
+        PyObject *item = Py_XNewRef(PyDict_GetItemWithError(base, index));
+        PyErr_Clear();
+        return item;
+    }
+    if (!PyLong_CheckExact(index)) {
         return NULL;
     }
     Py_ssize_t at = PyLong_AsSsize_t(index);

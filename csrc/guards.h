@@ -105,7 +105,7 @@ typedef struct {
     int checks; /* first check */
     int n_checks;
     bool anchor;      /* an identity check or a constant root pins the object */
-    Py_ssize_t index; /* ACCESS_PICK: the label of the list or tuple */
+    Py_ssize_t index; /* ACCESS_PICK: the label of the list, tuple or dict */
     int at;           /* ACCESS_PICK: the label of the index */
     PyObject *arg;    /* owned; NULL for a constant root that is held weakly */
     Trail *trail;     /* anchors: what was recorded, or NULL */

@@ -15,6 +15,7 @@ from .flow import Handling
 from .instructions import Effect, Handler, Instruction
 from .language import CLASSMETHOD_ASKS, TUPLE_ASKS, not_a_manager, unhashable
 from .named import Named, named
+from .passing import Use
 
 __all__ = [
     "CANONICAL",
@@ -27,6 +28,7 @@ __all__ = [
     "Handling",
     "Instruction",
     "Named",
+    "Use",
     "decode",
     "iterator_slots",
     "makes_generator",

@@ -16,6 +16,7 @@ from .decoder import DecodeError, Walk, rules_by_number
 from .flow import Handling, handlings, loops, only_raises, stack_depths
 from .instructions import Instruction
 from .liveness import live_slots
+from .passing import Use, use_of
 
 T = TypeVar("T")
 
@@ -135,6 +136,13 @@ class Code:
         """Whether every way on from ``index`` ends in a ``raise``."""
         return only_raises(self.instructions, index)
 
+    def use(self, index: int) -> Use:
+        """What becomes of the value that ``index`` pushes."""
+        found = self._uses.get(index)
+        if found is None:
+            found = self._uses[index] = use_of(self.instructions, index)
+        return found
+
     def line(self, index: int) -> int | None:
         """The source line of ``index``, None where the compiler noted none."""
         return self._positions[self.instructions[index].lasti // 2][0]
@@ -157,6 +165,10 @@ class Code:
 
     @cached_property
     def _live_tuples(self) -> dict[int, tuple[int, ...]]:
+        return {}
+
+    @cached_property
+    def _uses(self) -> dict[int, Use]:
         return {}
 
     @cached_property

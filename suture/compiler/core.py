@@ -146,13 +146,15 @@ class Identity:
 
 @final
 class Lazy:
-    """A value inside a container that nothing has looked at yet, so nothing is guarded."""
+    """A value inside a container, or in a variable, that nothing has looked at yet, so nothing is
+    guarded. `seen` is what it is once somebody has: one value for all places that hold it."""
 
-    __slots__ = ("source", "value")
+    __slots__ = ("seen", "source", "value")
 
     def __init__(self, value: Any, source: Source | None) -> None:
         self.value = value
         self.source: Source | None = source
+        self.seen: Value | None = None
 
 
 Held: TypeAlias = Value | Lazy  # what a container or a variable holds
@@ -364,8 +366,8 @@ class Outside:
 
     __slots__ = (
         "abstract_answers", "attribute_ways", "cells", "fixed", "general", "hook_tables",
-        "inner_sources", "known", "loose", "optimizers", "ordered", "picked", "pins", "setting",
-        "type_lookups",
+        "inner_sources", "known", "loose", "loose_numbers", "optimizers", "ordered", "picked",
+        "pins", "setting", "type_lookups", "unread",
     )  # fmt: skip
 
     def __init__(self) -> None:
@@ -378,6 +380,8 @@ class Outside:
         self.optimizers: set[int] = set()  # ids of the sources of those that are fixed
         self.ordered: set[int] = set()  # ids of the sources of sets whose order is guarded
         self.cells: dict[int, tuple[Any, Any]] = {}  # (cell, its value)
+        # (class, name) -> a number in a class, of which only the type is known so far
+        self.loose_numbers: dict[Any, int | float] = {}
         self.type_lookups: dict[Any, Any] = {}  # (class, name) -> what the class has there
         # (class, name) -> a function of the class, or None: what a module says of the name, where
         # nothing but the object's own dict is asked first
@@ -386,6 +390,7 @@ class Outside:
         self.hook_tables: list[Any] | None = None  # of hooks that all modules have
         self.abstract_answers: Any = None  # of isinstance and issubclass for abstract classes
         self.setting: Any = None  # where the program last set a hook of a module
+        self.unread: list[Any] = []  # literals of which only the type was asked, if that
 
 
 class Numbers:

@@ -176,6 +176,42 @@ class RawItem:
         return cls(*parts)
 
 
+class TextOf:
+    """The text of a number between two others: `f"layer_{number}"`. `how` is a builtin ("format",
+    "str", "repr", "ascii") with what it is `given` besides, or "percent" with its directive."""
+
+    __slots__ = ("__name__", "after", "before", "given", "how")
+
+    def __init__(self, before: str, how: str, given: tuple[str, ...], after: str) -> None:
+        self.before, self.how, self.given, self.after = before, how, given, after
+        self.__name__ = "the text of"
+
+    def __call__(self, number: int) -> str:
+        if self.how == "percent":
+            text = self.given[0] % (number,)
+        else:
+            text = _TEXTS[self.how](number, *self.given)
+        return f"{self.before}{text}{self.after}"
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, TextOf) and other.parts() == self.parts()
+
+    def __hash__(self) -> int:
+        return hash((TextOf, self.parts()))
+
+    def parts(self) -> tuple[Any, ...]:
+        """What it is made of."""
+        return self.before, self.how, self.given, self.after
+
+    @classmethod
+    def remade(cls, *parts: Any) -> TextOf:
+        """The same from its parts."""
+        return cls(*parts)
+
+
+_TEXTS: dict[str, Any] = {"format": format, "str": str, "repr": repr, "ascii": ascii}
+
+
 class NthHook:
     """Reads a hook of a module, or its number, by its place in the order in which hooks run; None
     if there are not so many."""

@@ -81,7 +81,8 @@ class Source:
         return self.child("index", i)
 
     def pick(self, index: Source) -> Source:
-        """The item of this list or tuple at the int that `index` leads to."""
+        """The item of this list or tuple at the int that `index` leads to; of this dict under the
+        int or the text."""
         return self.child("pick", index)
 
     def cell(self) -> Source:

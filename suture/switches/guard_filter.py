@@ -161,7 +161,7 @@ def _read_anew(source: Any, state: tuple[Any, ...], values: dict[Any, Any]) -> A
     try:
         if source.kind == "pick":
             index = _read(source.arg, state, values)
-            return base[index] if type(base) in (list, tuple) else _NOTHING
+            return base[index] if type(base) in (list, tuple, dict) else _NOTHING
         return _step(source, base)
     except (AttributeError, LookupError, TypeError, ValueError):
         return _NOTHING

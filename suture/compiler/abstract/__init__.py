@@ -67,6 +67,7 @@ from suture.compiler.abstract.frames import exit_at, finish, loop, new_frame, pe
 from suture.compiler.abstract.numbers import (
     compare_drawn,
     computed_number,
+    is_among,
     specialise,
 )
 from suture.compiler.abstract.operators import (
@@ -196,6 +197,7 @@ __all__ = [
     "inline",
     "instance_dict",
     "integer",
+    "is_among",
     "is_fixed",
     "is_settled",
     "is_tensor",

@@ -21,6 +21,12 @@ def computed_number(trace: Trace, real: object, args: list[Value]) -> Value | No
 
 
 @declared
+def is_among(trace: Trace, number: Value, container: Value) -> Value | None:
+    """Whether a container holds a number that is a symbol, decided at once: the numbers in it are
+    known, and nothing is asked of its members. None: they are compared one by one."""
+
+
+@declared
 def specialise(trace: Trace, symbol: Value) -> Any:
     """The value of a symbol, guarded to stay that; Break if it comes from data, or if too many
     values have been guarded here, as in a loop that numbers its results."""

@@ -17,6 +17,7 @@ from suture.compiler.calls.binding import bind_arguments, slots_of
 from suture.compiler.calls.builtin_methods import builtin_method, call_descriptor
 from suture.compiler.calls.library_iterators import call_itertools, is_of_itertools
 from suture.compiler.calls.torchdynamo_words import marked_object, refuse_forbidden
+from suture.compiler.calls.unread import has_unread, looked_at
 from suture.compiler.core import Trace, Value
 from suture.compiler.language.attributes import MISSING, find_in_mro
 from suture.compiler.models import Handler, model_named, model_of
@@ -118,6 +119,8 @@ def by_verdict(
     trace: Trace, verdict: Verdict, real: Any, fn: Any, args: list[Value], kwargs: dict[str, Value]
 ) -> Value:
     kind, target = verdict.kind, verdict.target
+    if has_unread((*args, *kwargs.values())):
+        args, kwargs = looked_at(trace, args), dict(zip(kwargs, looked_at(trace, kwargs.values())))
     if kind is rules.SPECIAL:
         handler = model_named(verdict.name)
         if handler is not None:

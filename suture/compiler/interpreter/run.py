@@ -46,6 +46,7 @@ from suture.compiler.outside.growth import growth
 from suture.compiler.outside.inputs import guard_numbers
 from suture.compiler.outside.made_classes import guard_made_classes
 from suture.compiler.outside.tensor_free import tensor_free_frame, whole_substitute
+from suture.compiler.outside.unread_literals import guard_unread
 from suture.compiler.plan import Plan, Retry
 from suture.compiler.torch.checks import refused_check
 from suture.compiler.torch.function_modes import begin_modes
@@ -128,6 +129,7 @@ def _region(trace: Trace) -> Exit:
     _refuse(trace, refused_copy(trace), "others see the memory of a leaf that is made here")
     guard_aliasing(trace)
     guard_made_classes(trace)
+    guard_unread(trace)
     trace.guards.where = None  # nothing of the trace outlives it
     trace.graph.stack = trace.graph.decisions.where = trace.graph.decided = _no_stack
     trace.graph.span = _no_stack

@@ -13,12 +13,8 @@ from suture.breaks import Break, objects
 from suture.compiler import abstract
 from suture.compiler.abstract import implements
 from suture.compiler.core import Mutable, Trace, Value
-from suture.compiler.language.attributes import (
-    bind_field,
-    instance_value,
-    no_accessor,
-    type_lookup,
-)
+from suture.compiler.language.attributes import bind_field, instance_value, no_accessor
+from suture.compiler.language.class_lookup import type_lookup
 from suture.compiler.language.instance_dict import dict_is_held
 from suture.compiler.language.module_attributes import nn_special
 from suture.compiler.objects import (

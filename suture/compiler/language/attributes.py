@@ -19,6 +19,12 @@ from suture.compiler.core import Mutable, Trace, Value
 from suture.compiler.language import bindings
 from suture.compiler.language import cached_property as cached
 from suture.compiler.language.attribute_ways import note_way, way_of
+from suture.compiler.language.class_lookup import (
+    class_number,
+    class_source,
+    type_lookup,
+    value_lookup,
+)
 from suture.compiler.objects import (
     DELETED,
     Builtin,
@@ -43,11 +49,9 @@ from suture.compiler.objects.lookup import (
     find_in_mro,
     has_dict,
     has_plain_keys,
-    holder_of,
     is_builtin_method,
     is_data_descriptor,
     put_attribute,
-    qualname_of,
 )
 from suture.compiler.objects.methods import find_method
 from suture.runtime.predicates import is_literal
@@ -60,7 +64,6 @@ C_CALLABLES = (
     types.ClassMethodDescriptorType,
 )
 
-_OF_DESCRIPTORS = ("__get__", "__set__", "__delete__")
 _FIELDS = (types.MemberDescriptorType, types.GetSetDescriptorType)
 
 
@@ -94,36 +97,6 @@ def has_attr(trace: Trace, obj: object, name: str) -> bool:
 # ---- classes
 
 
-@implements(abstract.type_lookup)
-def type_lookup(trace: Trace, cls: type, name: str) -> Any:
-    known = trace.outside.type_lookups.get((id(cls), name))
-    if known is not None:
-        return known[0]
-    try:
-        raw = find_in_mro(cls, name)
-    except Exception:  # of a key in the class that is no string, and compares
-        raise Break(objects.UNKNOWN_ATTRIBUTE, object=qualname_of(cls), attribute=name) from None
-    source = abstract.pinned(trace, cls)
-    if cls.__flags__ & (1 << 8) == 0:  # not immutable: a heap type, whose contents can change
-        if raw is MISSING:
-            trace.guards.add(source, "no_mro_attr", name)
-        elif id(raw) not in trace.guards.anew and is_entry_anew(trace, cls, name):
-            pass  # its shape says what is there
-        else:
-            trace.guards.add(source.child("mro_attr", name), "is", raw)
-    trace.outside.type_lookups[(id(cls), name)] = (raw,)
-    kind = type(raw)
-    if raw is not MISSING and kind.__flags__ & (1 << 8) == 0 and id(kind) not in trace.guards.anew:
-        for method in _OF_DESCRIPTORS:  # what binds it is of a class that can change too
-            type_lookup(trace, kind, method)
-    return raw
-
-
-def is_entry_anew(trace: Trace, cls: type, name: str) -> bool:
-    """Whether the class that holds a name is one that each call makes anew."""
-    return bool(trace.guards.anew) and id(holder_of(cls, name)) in trace.guards.anew
-
-
 @implements(class_.class_attribute)
 def class_attribute(trace: Trace, cls: Class, name: str) -> Value:
     value, meta = cls.value, type(cls.value)
@@ -148,9 +121,10 @@ def class_attribute(trace: Trace, cls: Class, name: str) -> Value:
             return abstract.raise_(trace, AttributeError, *error.args)
     if in_meta is not MISSING and is_data_descriptor(in_meta):
         return bind_descriptor(trace, in_meta, cls, meta, name)
-    raw = type_lookup(trace, value, name)
+    raw = value_lookup(trace, value, name)
     if raw is not MISSING:
-        return bind_descriptor(trace, raw, None, value, name, cls)
+        number = class_number(trace, value, name)
+        return number or bind_descriptor(trace, raw, None, value, name, cls)
     if in_meta is not MISSING:
         return bind_descriptor(trace, in_meta, cls, meta, name)
     getter = type_lookup(trace, meta, "__getattr__") if meta is not type else MISSING
@@ -159,13 +133,6 @@ def class_attribute(trace: Trace, cls: Class, name: str) -> Value:
     return abstract.raise_(
         trace, AttributeError, f"type object '{value.__name__}' has no attribute '{name}'"
     )
-
-
-def class_source(trace: Trace, cls: type, name: str, raw: object = MISSING) -> Any:
-    """Where a class attribute is read; `raw` may come above the first of its name."""
-    if raw is not MISSING:
-        cls = holder_of(cls, name, raw) or cls
-    return abstract.pinned(trace, cls).child("mro_attr", name)
 
 
 @implements(abstract.bind)
@@ -372,7 +339,7 @@ def _custom_getattribute(trace: Trace, obj: Value, custom: object, name: str) ->
 def plain_attribute(trace: Trace, obj: Any, name: str) -> Value:
     """What object.__getattribute__ does, then __getattr__."""
     cls = obj.python_type()
-    raw = type_lookup(trace, cls, name)
+    raw = value_lookup(trace, cls, name)
     if raw is not MISSING and is_data_descriptor(raw) and hasattr(type(raw), "__get__"):
         if is_property(raw):
             return _property(trace, raw, obj, cls, name)
@@ -383,7 +350,7 @@ def plain_attribute(trace: Trace, obj: Any, name: str) -> Value:
     if found is not None:
         return found
     if raw is not MISSING:
-        return bind_descriptor(trace, raw, obj, cls, name)
+        return class_number(trace, cls, name) or bind_descriptor(trace, raw, obj, cls, name)
     if answers_in_c(obj, name):
         raise Break(objects.CUSTOM_GETATTRIBUTE, type=cls.__name__, attribute=name)
     return _fallback(trace, obj, name)

@@ -128,6 +128,10 @@ def _item_method(
 def _contains(trace: Trace, container: Any, item: Any) -> Value:
     if container.is_constant() and item.is_constant():
         return abstract.fold(trace, operator.contains, [container, item], {})
+    if isinstance(item, Symbol):
+        told = abstract.is_among(trace, item, container)
+        if told is not None:
+            return told
     if container.is_constant() and not isinstance(container.constant(), (str, bytes)):
         return Constant(
             any(abstract.same_or_equal(trace, v, item) for v in abstract.unpack(trace, container))

@@ -123,7 +123,7 @@ def _id(trace: Trace, args: list[Value], kwargs: dict[str, Value]) -> Value:
     (of,) = args
     if isinstance(of, Function) and of.source is not None:
         abstract.fix(trace, of.source, of.fn)  # its code alone would let another one come in
-    if type(of) is Constant and is_single(of.value):
+    if isinstance(of, Constant) and is_single(of.value):
         return Constant(id(of.value))
     return Address(of)
 

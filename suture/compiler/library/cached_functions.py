@@ -107,7 +107,7 @@ def _is_of_a_library(real: object) -> bool:
 def _never_changes(trace: Trace, wrapped: types.FunctionType, variable: Any) -> bool:
     """Whether an argument is a constant, or an object from outside that the function does not look
     at, such as the one whose method it is."""
-    if type(variable) is Constant:
+    if isinstance(variable, Constant):
         return type(variable.value) is not slice  # which has no hash
     if not isinstance(variable, Object) or variable.source is None or _reads_arguments(wrapped):
         return False

@@ -188,6 +188,12 @@ class History:
             self._changing.add(path)
         return path not in self._changing
 
+    def changing_text(self, plan: Plan, path: str, text: str) -> bool:
+        """Whether a text at `path` was another one before."""
+        if not _automatic(plan) or named(config.static_sources, path):
+            return False
+        return not self.same_number(path, text)
+
     def turn(self, numbers: dict[str, Any]) -> None:
         """The numbers that the turns of a loop change, by path, at a point inside it: as soon as
         one of them is seen to change, all of them are symbols."""

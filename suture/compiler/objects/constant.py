@@ -130,6 +130,27 @@ class Unread(Constant):
         return str(self.known_source.path())
 
 
+class OfType(Unread):
+    """A text or a truth from outside of which only the type is known until somebody takes its
+    value. Whatever asks for the type alone, and passes it on, goes for all of that type."""
+
+    __slots__ = ()
+
+    def python_type(self) -> type:
+        return type(self._held)
+
+    def describe(self) -> str:  # part of what the program is told
+        return Constant.describe(self)
+
+    def unread(self) -> Any:
+        """The value, for who does not rely on it."""
+        return self._held
+
+    def is_read(self) -> bool:
+        """Whether somebody has taken the value, which is guarded then."""
+        return self._guard is None
+
+
 class ConstantIdentity:
     """Constants that are the same object: small values compare by type and value."""
 

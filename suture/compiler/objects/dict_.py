@@ -95,6 +95,10 @@ class Dict(Container):
         if type(key) is Constant and type(key.value) is str:
             at = key.value  # no id, and equal to nothing but texts
         else:
+            if self.backing is not None:
+                picked = picked_entry(trace, self, key)
+                if picked is not None:
+                    return picked
             key = key_of(trace, self, key)
             at = hashed(trace, key, DICT_KEY)
         found = self.entries.get(at)
@@ -404,6 +408,12 @@ def dict_entries(trace: Trace, of: Dict) -> dict[Any, tuple[Any, Any]]:
 @declared
 def dict_entry(trace: Trace, of: Dict, key: Value, at: object) -> tuple[Any, Any] | None:
     """One entry of a dict that came from outside, or None; only this key is guarded."""
+
+
+@declared
+def picked_entry(trace: Trace, of: Dict, key: Value) -> Value | None:
+    """`of[key]` where `key` is a number or a text from outside that changes from call to call: what
+    is under it in each call. None: the key had better be known."""
 
 
 @declared

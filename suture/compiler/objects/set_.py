@@ -147,7 +147,7 @@ class Set(Container):
     def _is_plain(self) -> bool:
         """Whether the members are what they are as keys: no objects that count as a number."""
         return all(
-            v.value is k if type(v) is Constant else isinstance(v, Symbol)  # fixed by its hash
+            v.value is k if isinstance(v, Constant) else isinstance(v, Symbol)  # fixed by its hash
             for k, v in self.entries.items()
         )
 

@@ -85,11 +85,15 @@ def asked_same(trace: Trace, left: Any, right: Any) -> bool:
         if isinstance(left, Symbol) or isinstance(right, Symbol):
             if not is_same(trace, left, right) and _may_be_one(trace, left, right):
                 raise Break(objects.UNKNOWN_OPERATOR, operator="is", operands=left.describe())
-        elif type(left) is type(right) is Constant and left.source is not right.source:
+        elif _are_constants(left, right) and left.source is not right.source:
             one, other = left.value, right.value
             if type(one) is type(other) and not is_single(one) and one == other:
                 return _same_opaque(trace, left, right)
     return is_same(trace, left, right)
+
+
+def _are_constants(left: Value, right: Value) -> bool:
+    return isinstance(left, Constant) and isinstance(right, Constant)
 
 
 def _may_be_one(trace: Trace, left: Any, right: Any) -> bool:

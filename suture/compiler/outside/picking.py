@@ -1,9 +1,10 @@
-"""Items of lists and tuples at an index that changes from call to call.
+"""Items of lists, tuples and dicts under an index or a key that changes from call to call.
 
 Layers that share a variant read their own entry of a cache, `cache.layers[self.index]`. If the
 index were known there would be one variant for each layer. So the item has a source that goes
 through two others: the list, and the int that says where to look. What is read of the item is
-guarded below that source, as it is for any object from outside.
+guarded below that source, as it is for any object from outside. In a dict that is so for ints, for
+texts, and for texts with one number in them (`cache[f"layer_{self.index}"]`).
 """
 
 from __future__ import annotations
@@ -16,8 +17,20 @@ import torch
 from suture.compiler import abstract
 from suture.compiler.abstract import implements
 from suture.compiler.core import Lazy, Trace, Value
-from suture.compiler.objects import Constant, GrowingList, Sequence, Symbol, sequence
+from suture.compiler.objects import (
+    Constant,
+    Dict,
+    GrowingList,
+    OfType,
+    Sequence,
+    Symbol,
+    dict_,
+    sequence,
+)
+from suture.compiler.objects.text import METHODS, Field, Text
 from suture.compiler.outside.inputs import wrap_number
+from suture.runtime.reads import TextOf
+from suture.runtime.sources import Source
 
 # What a region reads of these is part of its code, or is reached by ways that start at an object
 # which stays the same: a variant for each is right.
@@ -32,19 +45,75 @@ def picked_item(trace: Trace, of: Sequence, key: Value) -> Value | None:
     if unread is not None and unread.put:
         put = unread.put.get(key.source)
         return put[2] if put is not None else None
-    hint = key.value.node.hint if isinstance(key.value, torch.SymInt) else None
-    if type(hint) is not int or of.known_source.stored is not None:
+    hint = _hint(key)
+    if hint is None or of.known_source.stored is not None:
         return None
     if unread is not None and hint >= len(unread.outside):
         return _added_item(trace, unread, key, hint - len(unread.outside))
     item = _unread_item(of, hint) if unread is None else _real_item(unread, hint)
     if item is _NONE or issubclass(type(item), _KNOWN):
         return None
-    source = of.known_source.pick(key.source)
+    return _picked(trace, item, of.known_source.pick(key.source))
+
+
+def _picked(trace: Trace, item: object, source: Source) -> Value:
     found = trace.outside.picked.get(id(source))
     if found is None:
         found = trace.outside.picked[id(source)] = abstract.wrap(trace, item, source)
     return found
+
+
+@implements(dict_.picked_entry)
+def picked_entry(trace: Trace, of: Dict, key: Value) -> Value | None:
+    """Of a dict that is as it came: what was put into one may be under the key in another call."""
+    if type(of) is not Dict or type(of.backing) is not dict or of.changed:
+        return None
+    if of.source is None or of.source.stored is not None:
+        return None
+    where, hint = _key_from_outside(trace, key)
+    if where is None or hint not in of.backing:
+        return None
+    item = of.backing[hint]
+    if issubclass(type(item), _KNOWN):
+        return None
+    return _picked(trace, item, of.source.pick(where))
+
+
+def _key_from_outside(trace: Trace, key: Value) -> tuple[Source | None, Any]:
+    """Where a key that changes is found, and which one it is now; None if it is none."""
+    if isinstance(key, Symbol) and key.source is not None:
+        hint = _hint(key)
+        return (key.source, hint) if hint is not None else (None, None)
+    if type(key) is OfType and not key.is_read() and key.python_type() is str:
+        path = key.known_source.path()
+        if trace.region.history.changing_text(trace.region.plan, path, key.unread()):
+            return key.source, key.unread()
+    if type(key) is Text:
+        return _text_from_outside(key)
+    return None, None
+
+
+def _text_from_outside(key: Text) -> tuple[Source | None, Any]:
+    """The same for a text with one number in it."""
+    fields = [i for i, part in enumerate(key.parts) if isinstance(part, Field)]
+    if len(fields) != 1:
+        return None, None
+    (at,) = fields
+    field = key.parts[at]
+    number = field.value
+    if not isinstance(number, Symbol) or number.source is None or field.how in METHODS:
+        return None, None
+    hint = _hint(number)
+    if hint is None or not all(type(given) is str for given in field.given):
+        return None, None
+    before, after = "".join(key.parts[:at]), "".join(key.parts[at + 1 :])
+    reader = TextOf(before, field.how, field.given, after)
+    return number.source.call(reader), reader(hint)
+
+
+def _hint(number: Symbol) -> int | None:
+    hint = number.value.node.hint if isinstance(number.value, torch.SymInt) else None
+    return hint if type(hint) is int else None
 
 
 _NONE = object()

@@ -37,6 +37,7 @@ from suture.compiler.objects import (
     Method,
     Module,
     Object,
+    OfType,
     RangeIterator,
     SequenceIterator,
     Set,
@@ -129,6 +130,8 @@ class _AbstractReach:
         kind = type(value)
         if kind is Lazy:
             return self.reach.value(value.value)
+        if kind is OfType:
+            return True
         if kind in (Constant, Symbol, RangeIterator, Builtin, Class, Module, Real):
             return kind in (Symbol, RangeIterator) or self.reach.value(value.value)
         if not self.reach.is_new(value):

@@ -58,6 +58,7 @@ from suture.compiler.outside.inputs import wrap_number
 from suture.compiler.outside.made_classes import adopt, is_anew
 from suture.compiler.outside.namespaces import move_globals
 from suture.compiler.outside.told_members import add_members, has_told_members
+from suture.compiler.outside.unread_literals import OF_TYPE, of_type
 from suture.runtime.class_shapes import is_named
 from suture.runtime.predicates import Equals, SameMembers, is_literal
 from suture.runtime.reads import RawItem, is_empty_cell
@@ -93,7 +94,11 @@ def _described(obj: object) -> str:
 
 @implements(abstract.realize)
 def realize(trace: Trace, held: Held) -> Value:
-    return wrap_value(trace, held.value, held.source) if type(held) is Lazy else held
+    if type(held) is not Lazy:
+        return held
+    if held.seen is None:
+        held.seen = wrap_value(trace, held.value, held.source)
+    return held.seen
 
 
 @implements(abstract.realize_local)
@@ -103,7 +108,7 @@ def realize_local(trace: Trace, held: Held | None) -> Value | None:
     if held.value is UNBOUND:
         trace.guards.add(held.source, "unbound")
         return None
-    return wrap_value(trace, held.value, held.source)
+    return realize(trace, held)
 
 
 @implements(abstract.wrap)
@@ -214,6 +219,8 @@ def _literal(trace: Trace, value: object, source: Source | None) -> Value:
         elif kind is str and is_unstable(trace, source, value, config.recompile_limit - 2):
             trace.guards.add(source, "type", str)
             return UnstableText(value, source)
+        if kind in OF_TYPE:
+            return of_type(trace, value, source)
         trace.guards.add(source, "equals", value)
     return Constant(value, source)
 

@@ -42,8 +42,17 @@ def test_what_nobody_looks_at_is_not_guarded():
     assert collected(lambda x, a, b: x.sin(), 1, {"k": [2]}) == [TENSOR]
 
 
-def test_an_object_that_is_only_returned_is_guarded_by_its_type_alone():
-    assert collected(lambda x, a: (x.sin(), a), Point()) == [TENSOR, ("type", "L['a']")]
+def test_an_object_that_is_only_returned_is_not_guarded():
+    assert collected(lambda x, a: (x.sin(), a), Point()) == [TENSOR]
+
+
+def test_an_object_that_is_only_kept_is_guarded_by_its_type_alone():
+    def fn(x, a):
+        y = x.sin()
+        kept = [a]
+        return y, kept
+
+    assert collected(fn, Point()) == [TENSOR, ("type", "L['a']")]
 
 
 def test_text_is_compared():

@@ -112,7 +112,9 @@ def dict_merge(trace: Trace, frame: Frame, inst: Instruction) -> None:
     if not is_mapping(trace, more):
         text = language.no_mapping(_function_text(trace, called), more.python_type())
         abstract.raise_(trace, TypeError, text)
-    pairs = abstract.dict_pairs(trace, more)
+    # What the call gets may stay unread.
+    plain = type(more) is Dict and type(target) is Dict
+    pairs = list(more.load(trace).values()) if plain else abstract.dict_pairs(trace, more)
     for key, _ in pairs:
         if target.get(trace, key) is not None:
             text = f"got multiple values for keyword argument {key.describe()}"

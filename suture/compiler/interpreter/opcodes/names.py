@@ -5,7 +5,8 @@ from __future__ import annotations
 import types
 from typing import Any
 
-from suture.bytecode import Instruction
+from suture._core import UNBOUND
+from suture.bytecode import Instruction, Use
 from suture.compiler import abstract
 from suture.compiler.core import Frame, Trace, Value
 from suture.compiler.interpreter.opcodes.table import op
@@ -76,7 +77,7 @@ def _raise_unbound(trace: Trace, frame: Frame, inst: Instruction) -> None:
 @op("LOAD_FAST", raw=True)
 def load_fast(trace: Trace, frame: Frame, inst: Instruction) -> None:
     value = frame.locals[inst.val]
-    if type(value) is Lazy:
+    if type(value) is Lazy and not _is_passed_on(trace, frame, inst, value):
         value = frame.locals[inst.val] = abstract.realize_local(trace, value)
     if value is None:
         _raise_unbound(trace, frame, inst)
@@ -85,6 +86,24 @@ def load_fast(trace: Trace, frame: Frame, inst: Instruction) -> None:
 
 
 op("LOAD_FAST_CHECK", raw=True)(load_fast)
+
+
+def _is_passed_on(trace: Trace, frame: Frame, inst: Instruction, value: Lazy) -> bool:
+    """Whether a value that nobody has looked at is only passed to a call, or handed out, so that
+    nothing needs to know what it is: the variant hands out whatever is there."""
+    if value.seen is not None or value.value is UNBOUND:
+        return False
+    use = frame.code.use(inst.index)
+    return use is Use.PASSED or (use is Use.RETURNED and _returns_to_outside(trace))
+
+
+def _returns_to_outside(trace: Trace) -> bool:
+    """Whether what the innermost frame returns is returned by all its callers."""
+    if trace.progress.base_depth:
+        return False
+    *outer, last = trace.frames
+    plain = all(f.generator is None and f.deliver is None for f in (*outer[1:], last))
+    return plain and all(f.code.use(f.ip - 1) is Use.RETURNED for f in outer)
 
 
 @op("LOAD_FAST_AND_CLEAR", raw=True)
