@@ -98,25 +98,35 @@ def set_drawn(state: Any) -> None:
         torch.cuda.set_rng_state_all(state[1])
 
 
-Kept = list[tuple[torch.Tensor, Any, int]]
+Kept = list[tuple[torch.Tensor, Any, int, tuple[Any, ...]]]
 
 
 def keep(tensors: tuple[torch.Tensor, ...]) -> Kept:
-    """The numbers of some tensors, with what lies between them in memory, and their versions. Those
-    of the CPU are kept as bytes, which runs no operation."""
-    return [(t, _bytes_of(t) if t.is_cpu else _line(t).clone(), version_of(t)) for t in tensors]
+    """The numbers of some tensors, with what lies between them in memory, and their versions and
+    shapes. Those of the CPU are kept as bytes, which runs no operation."""
+    return [
+        (t, _bytes_of(t) if t.is_cpu else _line(t).clone(), version_of(t), _places(t))
+        for t in tensors
+    ]
 
 
 def put_back(kept: Kept) -> None:
     """Give tensors the numbers again that were kept of them. They have been written to for nothing:
     autograd, which may have saved them before, is not to see that."""
-    for tensor, numbers, version in kept:
+    for tensor, numbers, version, places in kept:
+        if _places(tensor) != places:
+            with torch.no_grad():
+                tensor.as_strided_(*places)
         if isinstance(numbers, bytes):
             ctypes.memmove(tensor.data_ptr(), numbers, len(numbers))
         else:
             with torch.no_grad():
                 _line(tensor).copy_(numbers)
         autograd_parts.set_version_counter((tensor,), (version,))
+
+
+def _places(tensor: torch.Tensor) -> tuple[Any, ...]:
+    return tensor.shape, tensor.stride(), tensor.storage_offset()
 
 
 def _bytes_of(tensor: torch.Tensor) -> bytes:

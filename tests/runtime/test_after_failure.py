@@ -11,7 +11,7 @@ import torch
 
 import suture
 from suture.compiler import pipeline
-from tests.harness import Outcome, check, compare
+from tests.harness import Graphs, Outcome, check, compare
 
 
 def raising_backend(gm, inputs):
@@ -162,3 +162,26 @@ def test_a_graph_that_writes_a_part_of_memory_and_raises_in_a_block(view):
             Outcome(call, (torch.arange(8.0), torch.tensor(at)), {}) for call in (fn, compiled)
         )
         compare(plain, ours, grads=False)
+
+
+@pytest.mark.parametrize(("name", "given"), [("unsqueeze_", (0,)), ("t_", ())])
+def test_a_graph_that_reshapes_an_input_and_raises_in_a_block(name, given):
+    """The input gets back its numbers and its shape before the region runs again."""
+
+    def fn(y, at):
+        y += 1
+        getattr(y, name)(*given)
+        picked = None
+        try:
+            picked = y[at]
+        except IndexError as error:
+            return y, str(error)
+        return y, picked
+
+    graphs = Graphs()
+    compiled = suture.compile(fn, backend=graphs, dynamic=False)
+    for at in ([1], [2], [9], [1]):
+        made = (torch.arange(12.0).view(3, 4).clone(), torch.tensor(at))
+        plain, ours = (Outcome(call, tuple(t.clone() for t in made), {}) for call in (fn, compiled))
+        compare(plain, ours, grads=False)
+    assert graphs.ops() == [["iadd", name, "getitem"]]

@@ -38,7 +38,8 @@ def writes_own_memory_only(builder: GraphBuilder) -> bool:
 
 
 def _is_plain(entry: GraphInput) -> bool:
-    """Whether numbers are all that a graph can change of an input."""
+    """Whether numbers, and where they lie in its memory, are all that a graph can change of an
+    input."""
     fake, real = entry.node.meta["val"], entry.example
     if entry.source is None or entry.convert is not None:
         return False
@@ -49,6 +50,7 @@ def _is_plain(entry: GraphInput) -> bool:
     if not all(isinstance(n, int) for n in (*fake.shape, *fake.stride())):
         return False
     same = tuple(fake.shape) == tuple(real.shape) and tuple(fake.stride()) == real.stride()
+    same = same or entry.as_it_came is not None  # which keeps all of its memory
     # of a fake view that was written in inference mode torch does not know whether it is a leaf
     return same and (not fake.requires_grad or (real.requires_grad and real.is_leaf))
 

@@ -110,6 +110,8 @@ def _region(trace: Trace) -> Exit:
     exit: Exit
     try:
         exit = Return(run_frames(trace, 0))
+        if trace.copied:
+            _drop_locals(trace)
     except Break as reason:
         exit = _stop(trace, reason)
     except Uncaught:
@@ -134,6 +136,12 @@ def _region(trace: Trace) -> Exit:
     trace.graph.stack = trace.graph.decisions.where = trace.graph.decided = _no_stack
     trace.graph.span = _no_stack
     return exit
+
+
+def _drop_locals(trace: Trace) -> None:
+    """The frames have returned: nobody holds what is in their variables alone."""
+    for frame in trace.frames:
+        frame.locals[:] = [None] * len(frame.locals)
 
 
 def _refuse(trace: Trace, found: tuple[int, Any] | None, reason: str) -> None:

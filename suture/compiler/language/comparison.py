@@ -55,7 +55,7 @@ def _compare(trace: Trace, symbol: str, left: Any, right: Any, named: tuple[Valu
     done = abstract.own_operator(trace, real.__name__, left, right)
     if done is not None:
         return done
-    left, right = as_operand(trace, left, right), as_operand(trace, right, left)
+    left, right = as_operand(trace, left, right, forward), as_operand(trace, right, left)
     if isinstance(left, (Tensor, Symbol)) or isinstance(right, (Tensor, Symbol)):
         done = abstract.graph_compare(trace, symbol, left, right)
         if done is not None:

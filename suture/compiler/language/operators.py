@@ -201,7 +201,7 @@ def binary_operator(trace: Trace, name: str, left: Any, right: Any) -> Value:
     done = abstract.own_operator(trace, name, left, right)
     if done is not None:
         return done
-    left, right = as_operand(trace, left, right), as_operand(trace, right, left)
+    left, right = as_operand(trace, left, right, *_asked(name)), as_operand(trace, right, left)
     if isinstance(left, (Tensor, Symbol)) or isinstance(right, (Tensor, Symbol)):
         done = abstract.graph_binary(trace, name, left, right)
         if done is None and name in ("mod", "imod"):
@@ -222,11 +222,30 @@ def binary_operator(trace: Trace, name: str, left: Any, right: Any) -> Value:
     return _binary_methods(trace, plain, left, right, in_place=plain != name)
 
 
-def as_operand(trace: Trace, operand: Value, other: Value) -> Any:
-    """An operand; next to a tensor a scalar of NumPy is a number."""
-    if isinstance(operand, Array) and operand.is_scalar and isinstance(other, Tensor):
+def _asked(name: str) -> tuple[str, ...]:
+    """The methods of the left operand, in the order in which Python asks for them."""
+    if name in BINARY:
+        return (BINARY[name][0],)
+    return (f"__{name}__", BINARY[IN_PLACE[name]][0])
+
+
+def as_operand(trace: Trace, operand: Value, other: Value, *asked: str) -> Any:
+    """An operand; next to a tensor a scalar of NumPy is a number, and so is an instance of a class
+    derived from one, unless that class has one of the methods that Python asks before it asks the
+    tensor."""
+    if not isinstance(other, Tensor):
+        return operand
+    if isinstance(operand, Array) and operand.is_scalar:
         return array_values.number_in(trace, operand)
+    if type(operand) is Object and _is_number(operand.storage):
+        kinds = type(operand.storage.value), operand.cls
+        if not any(overrides_method(trace, kinds, method) for method in asked):
+            return operand.storage
     return operand
+
+
+def _is_number(storage: object) -> bool:
+    return isinstance(storage, Constant) and isinstance(storage.value, (int, float, complex))
 
 
 def _binary_methods(

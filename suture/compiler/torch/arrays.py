@@ -17,6 +17,7 @@ from suture.compiler.core import Trace, Value
 from suture.compiler.graph import arrays as nodes
 from suture.compiler.language.attributes import MISSING, find_in_mro
 from suture.compiler.language.conversions import wrap_known
+from suture.compiler.language.operators import real_operator
 from suture.compiler.objects import (
     Class,
     Constant,
@@ -33,6 +34,7 @@ from suture.compiler.objects.bound_method import BoundMethod
 from suture.compiler.objects.sequence import is_list_or_tuple
 from suture.compiler.objects.wraps import WRAPPERS
 from suture.compiler.torch.array_agreement import differs, has_other_numbers, of_one_kind
+from suture.compiler.torch.array_layouts import as_numpy_lays_out
 from suture.compiler.torch.array_memory import note_position, write_array
 from suture.compiler.torch.array_tensors import (
     array_of_scalar,
@@ -43,24 +45,10 @@ from suture.compiler.torch.array_tensors import (
 from suture.torch_private import autograd_parts
 
 _REDUCTIONS = frozenset(["sum", "prod", "max", "min", "mean", "amax", "amin", "argmax", "argmin"])
-_MADE = frozenset(
-    [
-        "array",
-        "asarray",
-        "zeros",
-        "ones",
-        "empty",
-        "full",
-        "arange",
-        "linspace",
-        "eye",
-        "identity",
-        "zeros_like",
-        "ones_like",
-        "full_like",
-        "empty_like",
-    ]
-)
+_MADE = frozenset((
+    "array", "asarray", "zeros", "ones", "empty", "full", "arange", "linspace", "eye", "identity",
+    "zeros_like", "ones_like", "full_like", "empty_like",
+))  # fmt: skip
 _WRITTEN_OUT = 4096  # elements of an array that a graph may hold as numbers
 _COMPUTED = ("T", "real", "imag")
 _PLAIN = {"iand": "and_", "ior": "or_"}
@@ -101,7 +89,7 @@ def call_numpy(
     made = _as_numpy_holds(made, name) if out is None else out
     if differs(real, args, kwargs, made):  # type: ignore[arg-type]
         raise Break(tensors.NUMPY_UNSUPPORTED, function=f"numpy.{name} of these arguments")
-    return made
+    return made if out is not None else as_numpy_lays_out(trace, real, args, kwargs, made)  # type: ignore[arg-type]
 
 
 def _joined(trace: Trace, value: Any, name: str) -> Any:
@@ -195,10 +183,12 @@ def array_method(
         write_array(trace, array, name)
         target = nodes.array_method_
     made = _array_node(trace, target, [array, Constant(name), *args], kwargs, name)
-    kind = array.python_type()
-    if target is nodes.array_method and differs(getattr(kind, name), [array, *args], kwargs, made):
+    if target is not nodes.array_method:
+        return made
+    real = getattr(array.python_type(), name)
+    if differs(real, [array, *args], kwargs, made):
         raise Break(arrays.ARRAY_METHOD, method=name)
-    return made
+    return as_numpy_lays_out(trace, real, [array, *args], kwargs, made)  # type: ignore[no-any-return]
 
 
 def _item(trace: Trace, array: Array, args: list[Value]) -> Value:
@@ -266,7 +256,9 @@ def _array_operator(trace: Trace, name: str, *operands: Value) -> Value:
         return first
     if isinstance(made, Array) and numpy_dtype(made.tensor.value) != dtype:
         raise Break(tensors.NUMPY_UNSUPPORTED, function=f"numpy's {name} of these operands")
-    return made
+    if changes or views:
+        return made
+    return as_numpy_lays_out(trace, real_operator(name), operands, {}, made)  # type: ignore[no-any-return]
 
 
 def _has_ellipsis(trace: Trace, key: Value) -> bool:

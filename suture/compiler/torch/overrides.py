@@ -21,7 +21,6 @@ from suture.breaks import Break, calls, objects, tensors
 from suture.compiler import abstract
 from suture.compiler.abstract import implements
 from suture.compiler.core import Identity, Trace, Value
-from suture.compiler.language.attributes import MISSING
 from suture.compiler.language.operators import BINARY, COMPARE, IN_PLACE, UNARY, overrides_method
 from suture.compiler.models import handles, model_of
 from suture.compiler.objects import (
@@ -49,7 +48,7 @@ from suture.compiler.torch.operator_functions import (
     kind_mark,
     operator_function,
 )
-from suture.compiler.torch.subclasses import DISABLED, OWN_FUNCTION, PLAIN, as_class, defined_in
+from suture.compiler.torch.subclasses import DISABLED, OWN_FUNCTION, PLAIN, as_class, has_own
 from suture.compiler.torch.wrappers import torch_function_in_graph
 from suture.runtime.predicates import Equals
 from suture.runtime.sources import Source
@@ -246,9 +245,7 @@ def operator_override(trace: Trace, name: str, *operands: object) -> Value | Non
 def special_override(trace: Trace, tensor: Value, method: str, args: list[Value]) -> Value | None:
     if not isinstance(tensor, Tensor) or (tensor.cls in PLAIN and not modes_see(trace)):
         return None
-    if tensor.cls not in PLAIN:
-        abstract.type_lookup(trace, tensor.cls, method)
-    if defined_in(tensor.cls, method) is not MISSING:
+    if has_own(trace, tensor, method):
         return abstract.finish(trace, abstract.call_type_method(trace, tensor, method, args, {}))
     made = override_of_method(trace, tensor, method, args, {})
     return None if made is None else abstract.finish(trace, made)
@@ -257,7 +254,7 @@ def special_override(trace: Trace, tensor: Value, method: str, args: list[Value]
 @implements(abstract.special_methods)
 def special_methods(trace: Trace, name: str, *operands: object) -> Value | None:
     for obj, dunder, other in _order_of(trace, name, operands):
-        if isinstance(obj, Tensor) and defined_in(obj.cls, dunder) is MISSING:
+        if isinstance(obj, Tensor) and not has_own(trace, obj, dunder):
             if dunder.startswith("__i") and name in IN_PLACE and obj.cls not in PLAIN:
                 continue  # the class has the operator, though not in place
             return _torch_operator(trace, name, operands)

@@ -7,6 +7,7 @@ gives it to them. A `__torch_function__` of its own is traced (calls/tensor_clas
 
 from __future__ import annotations
 
+import functools
 import types
 from typing import Any
 
@@ -85,6 +86,23 @@ def defined_in(kind: type, name: str) -> Any:
         if name in base.__dict__:
             return base.__dict__[name]
     return MISSING
+
+
+def put_by_program(trace: Trace, tensor: Tensor, name: str) -> Value | None:
+    """The function that the program has set in torch.Tensor under a name; None if it has not, or if
+    the tensor's class has its own. What the class has there is guarded."""
+    raw = abstract.type_lookup(trace, tensor.cls, name)
+    if type(raw) is not types.FunctionType or defined_in(tensor.cls, name) is raw:
+        return None
+    if (raw.__module__ or "").partition(".")[0] == "torch":
+        return None
+    return abstract.wrap(trace, raw, None)
+
+
+def has_own(trace: Trace, tensor: Tensor, method: str) -> bool:
+    """Whether a special method is not torch's: the class has it, or the program has set it."""
+    own = defined_in(tensor.cls, method) is not MISSING
+    return own or put_by_program(trace, tensor, method) is not None
 
 
 def subclass_attribute(trace: Trace, tensor: Tensor, name: str) -> Value | None:
@@ -187,6 +205,8 @@ def seen_as(trace: Trace, tensor: Tensor, kind: type) -> Tensor:
 
 @implements(abstract.own_operator)
 def own_operator(trace: Trace, name: str, *operands: Any) -> Value | None:
+    if any(isinstance(v, Tensor) and _is_put_by_program(trace, v, name) for v in operands):
+        return abstract.special_methods(trace, name, *operands)
     if not trace.modes.overridable_seen:
         some = any(type(v) is Object for v in operands)
         return _object_operator(trace, name, operands) if some else None
@@ -201,6 +221,11 @@ def own_operator(trace: Trace, name: str, *operands: Any) -> Value | None:
     if any(_carries_class(v) and defines(v.cls, names) for v in operands):
         return abstract.special_methods(trace, name, *operands)
     return abstract.operator_override(trace, name, *operands)
+
+
+def _is_put_by_program(trace: Trace, tensor: Tensor, name: str) -> bool:
+    """Whether the program has set one of an operator's methods in torch.Tensor."""
+    return any(put_by_program(trace, tensor, m) is not None for m in _methods_of(name))
 
 
 def _object_operator(trace: Trace, name: str, operands: Any) -> Value | None:
@@ -225,6 +250,7 @@ def defines(kind: type, names: Any) -> bool:
     return any(defined_in(kind, name) is not MISSING for name in names)
 
 
+@functools.cache
 def _methods_of(name: str) -> tuple[str, ...]:
     """The special methods that a function of the operator module calls."""
     plain = name.rstrip("_")

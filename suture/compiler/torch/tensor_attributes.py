@@ -32,8 +32,7 @@ from suture.compiler.objects import tensor as tensor_values
 from suture.compiler.objects.tensor import KNOWN_METHODS, KNOWN_PROPERTIES, BaseMethod
 from suture.compiler.torch.derivatives import fact_of_history
 from suture.compiler.torch.overrides import override_of_method
-from suture.compiler.torch.slot_overrides import put_by_program
-from suture.compiler.torch.subclasses import PLAIN, subclass_attribute
+from suture.compiler.torch.subclasses import PLAIN, put_by_program, subclass_attribute
 from suture.compiler.torch.tensor_methods import set_attribute
 from suture.compiler.torch.tensors import (
     NUMBERS,

@@ -20,6 +20,7 @@ from suture.compiler.torch.new_data import set_data
 from suture.compiler.torch.offsets import guarded_view
 from suture.compiler.torch.parameters import make_leaf_in_place
 from suture.torch_private import autograd_parts
+from suture.torch_private.symbolic_shapes import has_free_unbacked_symbols
 
 
 @handles("Tensor.retain_grad")
@@ -196,6 +197,14 @@ def _deepcopy(trace: Trace, tensor: Tensor, args: list[Value], kwargs: dict[str,
     if not plain or (tensor.example is not None and tensor.example.__dict__):
         raise Break(tensors.TENSOR_ATTRIBUTE, tensor=tensor.describe(), attribute="__deepcopy__")
     return abstract.add_node(trace, "call_method", "clone", [tensor], {})
+
+
+@handles("Tensor.dim_order")
+def _dim_order(trace: Trace, tensor: Tensor, args: list[Value], kwargs: dict[str, Value]) -> Value:
+    """How strides compare that come from data, torch assumes: only Python knows."""
+    if any(map(has_free_unbacked_symbols, (*tensor.value.shape, *tensor.value.stride()))):
+        raise Break(tensors.TENSOR_ATTRIBUTE, tensor=tensor.describe(), attribute="dim_order")
+    return abstract.tensor_node(trace, tensor, "dim_order", args, kwargs)
 
 
 @handles(

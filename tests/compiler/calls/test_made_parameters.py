@@ -236,3 +236,29 @@ def test_making_a_leaf_runs_no_operation_outside_the_graph():
         e.name for e in seen.function_events if e.cpu_parent is None and e.name.startswith("aten")
     ]
     assert outside == ["aten::ones"]  # the argument
+
+
+def test_a_leaf_that_is_detached_from_a_variable():
+    """The variable shows the leaf's memory, and is gone where the function returns."""
+
+    def fn(x):
+        hidden = x * 2
+        leaf = hidden.detach().requires_grad_()
+        (leaf * 3).sum().backward()
+        return leaf, leaf.grad
+
+    check(fn, torch.ones(3), grads=False)
+
+
+def test_a_leaf_that_is_detached_from_what_is_returned():
+    def fn(x, keep):
+        hidden = x * 2
+        leaf = hidden.detach().requires_grad_()
+        keep.append(lambda: hidden)
+        return leaf * 3
+
+    kept = []
+    made = suture.compile(fn, backend="eager")(torch.ones(3), kept)
+    kept[0]().add_(1)
+    leaf = made.grad_fn.next_functions[0][0].variable
+    assert torch.equal(leaf, torch.full((3,), 3.0))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 import torch
 
 from tests.harness import check
@@ -101,3 +102,12 @@ def test_questions_of_torch_about_sizes_are_answered_while_tracing():
 
     check(fn, torch.randn(3, 4))
     check(fn, torch.randn(3, 4), dynamic=True)
+
+
+@pytest.mark.parametrize("strides", [(1, 4, 16), (16, 4, 1), (1, 1, 1)])
+def test_the_order_of_dimensions_of_strides_from_data_is_asked_by_python(strides):
+    def fn(given):
+        y = torch.empty_strided((4, 4, 4), given.tolist())
+        return y.dim_order(), y.sin().shape
+
+    check(fn, torch.tensor(strides), breaks=["GB2020"], graphs=None, recompiles=None)

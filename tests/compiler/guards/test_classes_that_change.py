@@ -86,6 +86,63 @@ def test_a_method_of_tensors_that_the_program_replaces(tensors, monkeypatch):
     assert compiled(torch.ones(1)) == (0, 6)
 
 
+def test_operators_of_tensors_that_the_program_replaces(tensors, monkeypatch):
+    def fn(x):
+        return [x + 2, 2 - x, x < 2, -x, +x, x[0], len(x)]
+
+    def plainly(values):
+        return [v.tolist() if isinstance(v, torch.Tensor) else v for v in values]
+
+    graphs, x, before = Graphs(), torch.arange(3), plainly(fn(torch.arange(3)))
+    compiled = suture.compile(fn, backend=graphs)
+    assert plainly(compiled(x)) == before
+    tensors("__add__", lambda self, other: self * 5)
+    tensors("__rsub__", lambda self, other: self.sin())
+    tensors("__lt__", lambda self, other: self.exp())
+    tensors("__neg__", lambda self: self.cos())
+    tensors("__pos__", lambda self: self.tan())
+    tensors("__getitem__", lambda self, key: self.sinh())
+    tensors("__len__", lambda self: 7)
+    assert [plainly(compiled(x)) for _ in range(2)] == [plainly(fn(x))] * 2
+    assert graphs.ops()[1] == ["mul", "sin", "exp", "cos", "tan", "sinh"]
+    monkeypatch.undo()
+    assert plainly(compiled(x)) == before
+    assert len(graphs) == 2
+
+
+def test_operators_in_place_that_the_program_replaces(tensors, monkeypatch):
+    def fn(x):
+        y = x.clone()
+        y += 1
+        y[0] = 5
+        return y
+
+    graphs, real, written = Graphs(), torch.Tensor.__setitem__, []
+    compiled = suture.compile(fn, backend=graphs)
+    assert compiled(torch.zeros(2)).tolist() == [5, 1]
+    tensors("__iadd__", lambda self, other: self - other)
+    tensors("__setitem__", lambda self, *given: written.append(given) or real(self, *given))
+    assert [compiled(torch.zeros(2)).tolist() for _ in range(2)] == [[5, -1]] * 2
+    assert written == [(0, 5)] * 2 and graphs.ops()[1] == ["clone", "sub"]
+    monkeypatch.undo()
+    assert compiled(torch.zeros(2)).tolist() == [5, 1]
+    assert written == [(0, 5)] * 2
+
+
+def test_an_operator_in_torchs_class_is_also_that_of_subclasses(tensors):
+    class Kind(torch.Tensor):
+        def __mul__(self, other):
+            return self.cos()
+
+    compiled = suture.compile(lambda x: (x * 2, x @ x), backend="eager")
+    x = torch.arange(3.0).as_subclass(Kind)
+    compiled(x)
+    tensors("__mul__", lambda self, other: self.sin())
+    tensors("__matmul__", lambda self, other: self.tan())
+    got = compiled(x)
+    assert torch.equal(got[0], x.cos()) and torch.equal(got[1], x.tan())
+
+
 class Constant:
     """A descriptor: what an object holds itself comes before it."""
 

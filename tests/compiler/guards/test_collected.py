@@ -155,7 +155,7 @@ def test_a_variable_of_a_closure():
 
 
 def test_two_names_of_one_tensor():
-    assert region(lambda x, y: x + y, X, X).guards[1:] == [TENSOR, ("same", "L['y']")]
+    assert of_arguments(region(lambda x, y: x + y, X, X))[1:] == [TENSOR, ("same", "L['y']")]
 
 
 def test_two_lists_of_which_one_is_changed_are_not_one():

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 import torch
 
+import suture
 from tests.harness import check
 
 
@@ -47,3 +48,41 @@ COMPARED = {
 @pytest.mark.parametrize("operation", COMPARED.values(), ids=COMPARED)
 def test_an_error_of_a_comparison_names_the_classes(operation):
     check(lambda x: (tried(operation, x), x + 1), torch.ones(2, 2), graphs=None, breaks=None)
+
+
+class Level(int):
+    """A number like any other, next to a tensor."""
+
+
+class Scaled(float):
+    def __add__(self, other):
+        return other * 10
+
+    def __iadd__(self, other):
+        return other * 100
+
+    def __lt__(self, other):
+        return other + 0.5
+
+    def __radd__(self, other):
+        raise AssertionError("the tensor is asked first")
+
+
+def test_instances_of_classes_derived_from_numbers_next_to_tensors():
+    def fn(x, n):
+        return x + n, n - x, x * n, n**x, x < n, n >= x, n % x
+
+    check(fn, torch.arange(1.0, 4.0), Level(2))
+    check(fn, torch.arange(1, 4), Level(2))
+    compiled = suture.compile(lambda x, n: x + n, backend="eager")
+    for n in (2, 3, 2):
+        assert compiled(torch.ones(1), Level(n)).item() == 1 + n
+
+
+def test_operators_of_a_class_derived_from_float_come_before_the_tensors():
+    def fn(x, n):
+        first = n
+        first += x
+        return x + n, n + x, n < x, x < n, n * x, first
+
+    check(fn, torch.arange(1.0, 4.0), Scaled(2))
