@@ -7,7 +7,21 @@ container of their own; their new values are kept here.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What a cached function gave when it was traced: `value`, for the arguments in `key`. `span`
+    are the births before and after, between which are those of the objects that it made; `changes`
+    counts those that had been made by then; `position` is the call, as (code, index)."""
+
+    key: Any
+    value: Any
+    span: tuple[int, int]
+    changes: int
+    position: Any
 
 
 class Effects:
@@ -20,10 +34,11 @@ class Effects:
     dict, the keys in `touched` of those whose dict it is, of the first `indexed` that were touched.
     `changes` counts every change: an instruction that has made one cannot be left to Python as if
     it had not begun, so a break in it traces the region again and stops before it. `log` has, for
-    each change, when the changed object was made; 0 if the region did not make it."""
+    each change, when the changed object was made; 0 if the region did not make it. `answers`: of
+    functions with a cache."""
 
     __slots__ = (
-        "calls", "changes", "globals", "indexed", "log", "owners", "passed", "touched",
+        "answers", "calls", "changes", "globals", "indexed", "log", "owners", "passed", "touched",
         "unfinished",
     )  # fmt: skip
 
@@ -37,6 +52,7 @@ class Effects:
         self.unfinished: list[Any] = []
         self.changes = 0
         self.log: list[int] = []
+        self.answers: list[Answer] = []
 
     def note_change(self) -> None:
         """The instruction that runs now has changed something of the trace or of the process."""

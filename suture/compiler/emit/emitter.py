@@ -16,6 +16,7 @@ import torch.fx
 from suture import _core
 from suture.backends import Caller
 from suture.compiler.capture import Capture, Interpret, Run
+from suture.compiler.emit.answers import refuse_answers
 from suture.compiler.emit.checks import CheckLines
 from suture.compiler.emit.draws import write_draws
 from suture.compiler.emit.exit_modes import modes_at_exit
@@ -107,6 +108,7 @@ def emit(capture: Capture, chain: Chain, name: str, points: Any) -> Emitted:
             writer.graph_output(count)
     draws = write_draws(writer, capture, checks)
     module, inputs, call = _graph(writer, capture, chain, checks)
+    refuse_answers(writer, capture.effects)
     statics = tuple(i.example for i in inputs if i.static)
     head = f"def {name}({', '.join(params)}):"
     body = [*checks.first, *draws, *call, *writer.lines, *writer.writes, *writer.positions]

@@ -136,6 +136,10 @@ class Writer:
         """Whether the value has a name already."""
         return id(variable) in self._made
 
+    def kept(self) -> list[Any]:
+        """The values that have a name, and the constants."""
+        return self._keep
+
     def begin(self, variable: Any, made: str) -> str:
         """Make an empty object for a value before what it holds, which may hold it too."""
         name = self.assign(made, "v")

@@ -3,24 +3,30 @@
 Python calls such a function, as a break, unless nobody can see the difference: the function
 computes a number or a text of its arguments and of nothing else. Then it is traced, and the variant
 calls the cached function as often as the program does. The answer of a function of an installed
-package is taken from its cache, if it is there.
+package is taken from its cache, if it is there and a constant; else the function is traced if it
+computes what it gives of its arguments alone.
 """
 
 from __future__ import annotations
 
 import functools
+import itertools
 import os
 import sys
 import sysconfig
 import types
 from typing import Any
 
+import torch
+
 from suture.breaks import Break, calls
 from suture.bytecode import decode
 from suture.compiler import abstract
-from suture.compiler.core import Trace, Value
+from suture.compiler.core import Mutable, Trace, Value
+from suture.compiler.effects import Answer
 from suture.compiler.models import handles
-from suture.compiler.objects import Constant, Object
+from suture.compiler.objects import Class, Constant, Function, Object, Symbol, Tuple
+from suture.runtime.guards import Guard
 from suture.runtime.predicates import SameAnswer, has_answer, is_literal
 
 _PACKAGES = tuple(sysconfig.get_path(name) + os.sep for name in ("purelib", "platlib"))
@@ -38,9 +44,11 @@ def _cached_call(trace: Trace, args: Any, kwargs: Any) -> Any:
         kept = _from_cache(trace, cached, given, kwargs) if _is_installed(wrapped) else None
         if kept is not None:
             return kept
-        if not (trace.region.whole or _is_of_a_library(real)):
-            raise Break(calls.C_FUNCTION, function=f"the cache around {real.__qualname__}")
-        return _without_cache(trace, cached, given, kwargs)
+        if trace.region.whole or _is_of_a_library(real):
+            return _without_cache(trace, cached, given, kwargs)
+        if _is_installed(wrapped):
+            return _answer(trace, real, given, kwargs)
+        raise Break(calls.C_FUNCTION, function=f"the cache around {real.__qualname__}")
     abstract.fix(trace, cached.source, real)
     found = abstract.call(trace, abstract.wrap(trace, wrapped, None), given, kwargs)
     if not found.is_constant():
@@ -90,6 +98,109 @@ def _from_cache(
     abstract.fix(trace, cached.source, cached.value)
     trace.guards.add(cached.source, "truth", SameAnswer(values, named, result, cached=True))
     return Constant(result)
+
+
+def _answer(trace: Trace, real: Any, args: list[Value], kwargs: dict[str, Value]) -> Value:
+    """What a function of a package gives, from its code: it has to compute that of its arguments
+    alone, change nothing and make no operation. What it makes may neither be changed afterwards nor
+    leave the region, where it would not be the object that the cache holds (`emit/answers.py`)."""
+    refusal = Break(calls.C_FUNCTION, function=f"the cache around {real.__qualname__}")
+    frame = trace.frames[-1]
+    position = (frame.code.code, frame.ip)
+    given = (*args, *kwargs.values())
+    if position in trace.region.plan.by_python or not all(_is_key(trace, a) for a in given):
+        raise refusal
+    key = (real, tuple(_name(trace, a) for a in args), tuple(kwargs))
+    key = (*key, tuple(_name(trace, a) for a in kwargs.values()))
+    for answer in trace.effects.answers:
+        if answer.key == key:
+            return answer.value
+    began, changes = Mutable.births, len(trace.effects.log)
+    guards, made = len(trace.guards.entries), len(trace.graph.graph.nodes)
+    found = abstract.call(trace, abstract.wrap(trace, real.__wrapped__, None), args, kwargs)
+    nodes = itertools.islice(trace.graph.graph.nodes, made, None)
+    if (
+        any(born <= began for born in trace.effects.log[changes:])
+        or any(isinstance(n.meta.get("example_value"), torch.Tensor) for n in nodes)
+        or not all(map(_lasts, trace.guards.entries[guards:]))
+    ):
+        raise refusal
+    span = (began, Mutable.births)
+    trace.effects.answers.append(Answer(key, found, span, len(trace.effects.log), position))
+    return found
+
+
+def _name(trace: Trace, value: Value) -> Any:
+    """What an argument is known by in a cache while tracing."""
+    if isinstance(value, Tuple):
+        return tuple(_name(trace, abstract.realize(trace, item)) for item in value.items)
+    if value.is_constant():
+        real = abstract.constant_value(trace, value)
+        return type(real), real
+    return id(value), value  # which is kept, so that its id stays its own
+
+
+def _is_key(trace: Trace, value: Value) -> bool:
+    """Whether a value has a hash that its cache could know it by: numbers, texts, tuples of such,
+    and objects that are equal to themselves only."""
+    if isinstance(value, Tuple):
+        return all(_is_key(trace, abstract.realize(trace, item)) for item in value.items)
+    if isinstance(value, Object):
+        return value.cls.__hash__ is object.__hash__
+    return isinstance(value, (Symbol, Class, Function)) or (
+        value.is_constant() and type(abstract.constant_value(trace, value)) is not slice
+    )
+
+
+def _lasts(guard: Guard) -> bool:
+    """Whether what was read is now what it was when the cache got its answer. Arguments are part of
+    the key, and classes, functions and their defaults are taken to stay as they are. A global is,
+    if no function of its module sets it."""
+    at = guard.source
+    if at is None or guard.kind in _ABOUT_NAMES or isinstance(guard.arg, _DEFINED):
+        return True
+    while at.base is not None:
+        if at.kind in ("code", "default", "kwdefault", "closure"):
+            return True
+        if at.base.kind == "const" and type(at.base.arg) is dict:
+            return at.kind == "item" and not _is_set(at.base.arg, at.arg)
+        at = at.base
+    return at.kind == "slot"
+
+
+_ABOUT_NAMES = frozenset({"type", "exists", "no_key", "no_attr", "no_mro_attr"})
+_DEFINED = (
+    type,
+    types.CodeType,
+    types.FunctionType,
+    types.ModuleType,
+    types.BuiltinFunctionType,
+    types.WrapperDescriptorType,
+    types.MethodDescriptorType,
+    staticmethod,
+    classmethod,
+    property,
+)
+
+
+def _is_set(namespace: dict[str, Any], name: str) -> bool:
+    """Whether a function of a module sets this global, or the module is not a file's."""
+    home = namespace.get("__name__")
+    codes: list[types.CodeType] = []
+    for value in list(namespace.values()):
+        if getattr(value, "__module__", None) == home:
+            functions = vars(value).values() if isinstance(value, type) else (value,)
+            codes += [f.__code__ for f in functions if isinstance(f, types.FunctionType)]
+    while codes:
+        code = codes.pop()
+        codes += [part for part in code.co_consts if isinstance(part, types.CodeType)]
+        if name in code.co_names and ("STORE_GLOBAL", name) in _stores(code):
+            return True
+    return False
+
+
+def _stores(code: types.CodeType) -> set[tuple[str, Any]]:
+    return {(inst.op, inst.val) for inst in decode(code).instructions if inst.op == "STORE_GLOBAL"}
 
 
 def _is_installed(wrapped: object) -> bool:

@@ -22,11 +22,14 @@ from suture.compiler.language.classes import new_storage, storage_init
 from suture.compiler.language.super_lookup import make_super
 from suture.compiler.models import handles
 from suture.compiler.objects import (
+    Class,
     Constant,
+    List,
     Object,
     Raise,
 )
 from suture.compiler.outside.namespaces import frame_cell, load_cell
+from suture.runtime.predicates import SameOrder
 
 
 @handles(object.__setattr__)
@@ -71,6 +74,17 @@ def _object_init(trace: Trace, args: list[Value], kwargs: dict[str, Value]) -> V
 @handles(object.__init_subclass__)
 def _object_init_subclass(trace: Trace, args: list[Value], kwargs: dict[str, Value]) -> Value:
     return Constant(None)
+
+
+@handles(type.__subclasses__)
+def _subclasses(trace: Trace, args: list[Value], kwargs: dict[str, Value]) -> Value:
+    """A list of the classes below one from outside, as long as there are no others."""
+    if len(args) != 1 or kwargs or type(args[0]) is not Class:
+        raise Break(calls.C_FUNCTION, function="type.__subclasses__")
+    below = type.__subclasses__(args[0].value)
+    at = abstract.pinned(trace, args[0].value).call(type.__subclasses__)
+    trace.guards.add(at, "truth", SameOrder(below))
+    return List([abstract.wrap(trace, one, abstract.pinned(trace, one)) for one in below])
 
 
 @handles(object.__new__)

@@ -24,6 +24,7 @@ from suture.compiler.misses import cache_writes, compare_eager, limits
 from suture.compiler.misses import install as installing
 from suture.compiler.misses.answer import report_mode
 from suture.compiler.misses.faults import missing, out_of_room, run_around_faults
+from suture.compiler.misses.first_calls import make_first_calls
 from suture.compiler.misses.history import history_of
 from suture.compiler.misses.long_python import meets_no_tensor
 from suture.compiler.misses.reasons import explain_miss
@@ -63,6 +64,7 @@ def compile_point(unit: Unit, point: _core.Point, state: tuple[Any, ...]) -> Var
             torch_state.without_saved_tensor_hooks(),
             torch_state.without_function_modes() as modes,
         ):
+            make_first_calls()
             return settle(Miss(unit, point, state, modes))
     except (errors.SutureError, KeyboardInterrupt, SystemExit):
         raise

@@ -10,7 +10,7 @@ import torch
 
 import suture
 from suture.compiler.library import cached_functions
-from tests.harness import check
+from tests.harness import Graphs, check
 
 X = torch.ones(2)
 
@@ -208,6 +208,7 @@ def test_one_that_only_computes_is_traced_and_its_cache_asked(lazy):
 
 PACKAGE = """
 import functools
+import torch
 runs = []
 
 @functools.lru_cache
@@ -219,6 +220,43 @@ def at_least(version, strict=False):
 def fails(version):
     runs.append(version)
     raise ValueError(version)
+
+class Recipe:
+    def __init__(self, axes):
+        self.axes = axes
+
+SIGNS = ("->", "to")
+scale = 1
+
+def set_scale(value):
+    global scale
+    scale = value
+
+@functools.lru_cache(256)
+def parsed(pattern):
+    if not any(sign in pattern for sign in SIGNS):
+        raise ValueError(pattern)
+    return Recipe([axis.strip() for axis in pattern.split("->")[0].split()])
+
+@functools.lru_cache(1024)
+def reconstructed(recipe, shape, known):
+    lengths = dict(known)
+    for axis, length in zip(recipe.axes, shape):
+        lengths[axis] = length
+    return [lengths[axis] for axis in reversed(recipe.axes)]
+
+@functools.lru_cache
+def scaled(n):
+    return [n * scale]
+
+@functools.lru_cache
+def table(n):
+    return [torch.arange(n)]
+
+@functools.lru_cache
+def noted(n):
+    runs.append(n)
+    return [n]
 """
 
 
@@ -276,3 +314,90 @@ def test_an_argument_without_a_hash_is_the_programs_error(package):
             return x + len(str(error))
 
     check(fn, X, breaks=None)
+
+
+def test_a_function_of_a_package_that_computes_objects_is_traced(package):
+    def fn(x):
+        recipe = package.parsed("a b -> b a")
+        return x.reshape(package.reconstructed(recipe, tuple(x.shape), (("c", 1),)))
+
+    check(fn, torch.ones(2, 3), ops=[["reshape"]])
+
+
+def test_it_is_traced_with_sizes_that_change(package):
+    graphs = Graphs()
+    recipe = package.parsed
+
+    def fn(x):
+        first = package.reconstructed(recipe("a b -> b a"), x.shape, ())
+        second = package.reconstructed(recipe("a b -> b a"), x.shape, ())
+        return x.reshape(first), recipe("a b -> b a") is recipe("a b -> b a"), first == second
+
+    compiled = suture.compile(fn, backend=graphs)
+    for size in (2, 3, 4, 5):
+        made, *same = compiled(torch.ones(size, 7))
+        assert made.shape == (7, size) and same == [True, True]
+    assert len(graphs) == 2 and not suture.stats().breaks
+
+
+def test_an_error_of_a_function_of_a_package_is_the_programs(package):
+    def fn(x):
+        try:
+            return x + len(package.parsed("a b").axes)
+        except ValueError as error:
+            return x.sin(), str(error)
+
+    check(fn, X, ops=[["sin"]])
+
+
+def _results(fn, compiled):
+    suture.reset()
+    call = suture.compile(fn, backend="eager") if compiled else fn
+    return [str(call(X, n)) for n in (3, 3, 4, 3)]
+
+
+def test_what_leaves_is_the_object_in_the_cache(package):
+    def fn(x, n):
+        made = package.scaled(n)
+        return x + made[0], made
+
+    compiled = suture.compile(fn, backend="eager")
+    assert compiled(X, 3)[1] is compiled(X, 3)[1] is package.scaled(3)
+
+
+def test_what_is_changed_is_the_object_in_the_cache(package):
+    def fn(x, n):
+        made = package.scaled(n)
+        made.append(1)
+        return x + len(made)
+
+    plain = _results(fn, False)
+    package.scaled.cache_clear()
+    assert _results(fn, True) == plain
+
+
+def test_a_cache_keeps_what_was_so_when_it_was_asked_first(package):
+    def fn(x, n):
+        package.set_scale(package.scale + 1)
+        return x + package.scaled(n)[0]
+
+    plain = _results(fn, False)
+    package.scaled.cache_clear()
+    package.set_scale(1)
+    assert _results(fn, True) == plain
+
+
+def test_a_cached_tensor_is_one_tensor(package):
+    def fn(x, n):
+        return package.table(n)[0].add_(1) + x[0]
+
+    plain = _results(fn, False)
+    package.table.cache_clear()
+    assert _results(fn, True) == plain
+
+
+def test_a_cached_function_of_a_package_that_does_something_does_it_once(package):
+    def fn(x, n):
+        return x + package.noted(n)[0]
+
+    assert _results(fn, True) and package.runs == [3, 4]
