@@ -14,8 +14,8 @@ from suture.runtime.sources import Source
 
 
 class Refused(Opaque):
-    """A real tensor that no graph can hold. It may be passed around; `why` makes the break that
-    any use of it is."""
+    """A real tensor that no graph can hold. It may be passed around, and asked for what it is;
+    `why` makes the break that any other use of it is."""
 
     __slots__ = ("why",)
 
@@ -32,7 +32,7 @@ class Refused(Opaque):
     def getattr(self, trace: Trace, name: str) -> Value:
         if callable(getattr(type(self.value), name, None)):
             return BoundMethod(self, name)
-        raise self.why()
+        return fact_of_refused(trace, self, name)
 
     def setattr(self, trace: Trace, name: str, value: Value) -> None:
         raise self.why()
@@ -51,3 +51,8 @@ def method_of_refused(
     trace: Trace, tensor: Refused, name: str, args: list[Value], kwargs: dict[str, Value]
 ) -> Value:
     """A method of a tensor that is no value of the graph: some have a break of their own."""
+
+
+@declared
+def fact_of_refused(trace: Trace, tensor: Refused, name: str) -> Value:
+    """An attribute that says what kind of tensor it is, guarded; any other breaks."""

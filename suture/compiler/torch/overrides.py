@@ -366,6 +366,8 @@ def _is_operation(real: object) -> bool:
     """Whether torch calls `__torch_function__` when this is called."""
     if isinstance(real, _OPERATORS):
         return True
+    if getattr(real, "__objclass__", None) is object:
+        return False  # what tensors inherit from object does not ask their classes
     try:
         if real in _overridable():
             return True

@@ -19,14 +19,12 @@ from suture.compiler.models import model_named
 from suture.compiler.objects import (
     Constant,
     Object,
-    Refused,
     Size,
     Symbol,
     Tensor,
     TensorMethod,
     Value,
     tensor,
-    unsupported_tensors,
 )
 from suture.compiler.objects import tensor as tensor_values
 from suture.compiler.objects.tensor import KNOWN_METHODS, KNOWN_PROPERTIES, BaseMethod
@@ -154,16 +152,6 @@ def autograd_attribute(trace: Trace, tensor: Tensor, name: str) -> Value:
         kind = tensor.cls.__name__
         raise Break(subclasses.SUBCLASS_ATTRIBUTE, subclass=kind, attribute=name)
     raise Break(tensors.TENSOR_ATTRIBUTE, tensor=tensor.describe(), attribute=name)
-
-
-@implements(unsupported_tensors.method_of_refused)
-def method_of_refused(
-    trace: Trace, tensor: Refused, name: str, args: list[Value], kwargs: dict[str, Value]
-) -> Value:
-    model = model_named(f"Tensor.{name}") if name.startswith("sparse_resize_") else None
-    if model is not None:
-        return model(trace, tensor, args, kwargs)
-    raise tensor.why()
 
 
 @implements(tensor_values.tensor_set_attribute)
