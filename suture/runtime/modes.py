@@ -22,14 +22,22 @@ def around(
 
 
 def keeping(compiled: Callable[..., Any], resets: list[Any]) -> Callable[..., Any]:
-    """A compiled graph; should it raise, the modes it switched are put back."""
+    """A compiled graph; should it raise, the modes it switched are put back, and the levels of
+    autocast that it has entered are left."""
+    switched = [
+        (setter, before) for setter, before in resets if setter is not change_autocast_nesting
+    ]
+    nests = len(switched) < len(resets)
 
     def run(*args: Any) -> Any:
+        level = change_autocast_nesting(0) if nests else 0
         try:
             return compiled(*args)
         except BaseException:
-            for setter, before in resets:
+            for setter, before in switched:
                 setter(*before)
+            if nests:  # where it raised is not known
+                change_autocast_nesting(level - change_autocast_nesting(0))
             raise
 
     return run

@@ -185,3 +185,24 @@ def test_a_graph_that_reshapes_an_input_and_raises_in_a_block(name, given):
         plain, ours = (Outcome(call, tuple(t.clone() for t in made), {}) for call in (fn, compiled))
         compare(plain, ours, grads=False)
     assert graphs.ops() == [["iadd", name, "getitem"]]
+
+
+def test_levels_of_autocast_are_left_and_casts_of_weights_forgotten():
+    layer = torch.nn.Linear(2, 2)
+
+    def fn(x, wrong):
+        with torch.autocast("cpu", dtype=torch.bfloat16):
+            with torch.autocast("cpu", enabled=wrong):
+                y = layer(x)
+            return torch.linalg.cholesky(y.float()) if wrong else y
+
+    compiled = suture.compile(fn, backend="eager")
+    for _ in range(2):
+        with pytest.raises(RuntimeError, match="cholesky"):
+            compiled(-torch.ones(2, 2), True)
+    assert torch.autocast_increment_nesting() == 1
+    assert torch.autocast_decrement_nesting() == 0
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        torch.nn.init.constant_(layer.weight, 3.0)
+        torch.nn.init.zeros_(layer.bias)
+        assert torch.equal(layer(torch.ones(1, 2)).float(), torch.full((1, 2), 6.0))
