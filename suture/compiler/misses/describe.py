@@ -32,7 +32,7 @@ from suture.runtime.store.graph_forms import Code, InductorCode
 from suture.runtime.store.guard_arguments import ARGUMENTS
 from suture.runtime.store.literals import Unstorable
 from suture.runtime.store.made_objects import CONSTANT, GRAPH_GLOBAL, OBJECT
-from suture.runtime.store.names import HOLDERS
+from suture.runtime.store.names import HOLDERS, parts_of
 from suture.runtime.store.references import write
 from suture.runtime.store.stand_ins import WarningRegistry
 from suture.torch_private import distributed_parts, dtensor_parts
@@ -92,6 +92,7 @@ class _Describing:
             "upto": self.upto,
             "memory": self._memory(),
             "variant": variant,
+            "parts": self._parts(),
         }
 
     # ---- objects
@@ -201,6 +202,12 @@ class _Describing:
                 key = dtensor_parts.storage_key(self.numbered[arg[0]])
                 found.append([number, groups.setdefault(key, len(groups))])
         return found
+
+    def _parts(self) -> list[list[Any]]:
+        """What the objects that are known are made of: one part of two of them stays one."""
+        known = enumerate(self.numbered)  # which grows by the parts
+        found = [[n, [self.number(part) for part in parts_of(one)]] for n, one in known]
+        return [entry for entry in found if entry[1]]
 
     # ---- the variant
 

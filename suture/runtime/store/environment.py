@@ -25,7 +25,7 @@ from suture.runtime.store.literals import Unstorable
 from suture.runtime.store.references import write_frames
 from suture.torch_private import inductor_code, settings, torchdynamo
 
-FORMAT = 5
+FORMAT = 6
 # What else goes into the key: each gives JSON, or None where nothing can be kept.
 ALSO: list[Callable[[], Any]] = []
 # Options that change nothing of what is compiled.
