@@ -363,7 +363,7 @@ class Outside:
     """What was met of the world outside. Sources and objects are keys by their id."""
 
     __slots__ = (
-        "abstract_answers", "attribute_ways", "cells", "fixed", "general", "hook_tables",
+        "abstract_answers", "attribute_ways", "cells", "fixed", "general", "hashes", "hook_tables",
         "inner_sources", "known", "loose", "optimizers", "ordered", "picked", "pins", "setting",
         "type_lookups",
     )  # fmt: skip
@@ -376,6 +376,7 @@ class Outside:
         self.loose: set[int] = set()  # sources below fixed ones where another object may be
         self.general: dict[int, Source] = {}  # arguments that are modules
         self.optimizers: set[int] = set()  # ids of the sources of those that are fixed
+        self.hashes = 0  # what was seen of hashes that other processes do not have
         self.ordered: set[int] = set()  # ids of the sources of sets whose order is guarded
         self.cells: dict[int, tuple[Any, Any]] = {}  # (cell, its value)
         self.type_lookups: dict[Any, Any] = {}  # (class, name) -> what the class has there

@@ -45,6 +45,7 @@ from suture.compiler.objects import (
 from suture.compiler.objects import array as array_values
 from suture.compiler.objects.foldable_calls import is_finite_iterator, refuse_callbacks
 from suture.compiler.objects.methods import find_method
+from suture.compiler.outside.hashes_read import call_is_made
 from suture.compiler.outside.namespaces import looks_at_locals
 from suture.rules import Verdict
 
@@ -385,6 +386,7 @@ def fold_call(trace: Trace, real: object, args: list[Value], kwargs: dict[str, V
 @implements(abstract.call_now)
 def call_now(trace: Trace, real: Any, values: list[Any], named: dict[str, Any]) -> Value:
     refuse_callbacks(real, [*values, *named.values()])
+    call_is_made(trace, real, [*values, *named.values()])
     if is_finite_iterator(real) and not named:
         held: list[Any] = []
         folded(trace, lambda: held.extend(real(*values)))

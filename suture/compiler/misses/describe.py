@@ -17,7 +17,7 @@ from typing import Any
 import torch
 
 from suture import _core
-from suture.compiler.capture import Capture
+from suture.compiler.capture import HASHES_OF_TEXTS, Capture
 from suture.compiler.graph.addresses import keeps_address
 from suture.compiler.misses.install import expectation
 from suture.compiler.misses.kept_graph import Later, graph_of, names_in
@@ -28,6 +28,7 @@ from suture.runtime.guards import Guard
 from suture.runtime.parameters import PARAMETERS, Parameters
 from suture.runtime.sources import Source
 from suture.runtime.store import graph_forms, source_paths
+from suture.runtime.store.environment import hashes_are_told
 from suture.runtime.store.graph_forms import Code, InductorCode
 from suture.runtime.store.guard_arguments import ARGUMENTS
 from suture.runtime.store.literals import Unstorable
@@ -49,6 +50,8 @@ def describe(
     that are expected to go as in earlier calls."""
     if capture.functions[0] or capture.functions[1]:
         raise Unstorable("modes of torch functions are active")
+    if capture.hashes > (HASHES_OF_TEXTS if hashes_are_told() else 0):
+        raise Unstorable("it depends on hashes, which are others in another process")
     if capture.withheld:
         raise Unstorable("gradients are withheld around its graph")
     function, file, line = where(chain)

@@ -30,7 +30,9 @@ FORMAT = 6
 ALSO: list[Callable[[], Any]] = []
 # Options that change nothing of what is compiled.
 _UNASKED = frozenset({"cache_dir", "cache_size", "logs", "trace_dir", "repro_dir"})
-_VARIABLES = ("TORCH", "PYTORCH", "CUDA", "NVIDIA_TF32", "OMP_", "MKL_", "ATEN_", "TRITON")
+_VARIABLES = ("TORCH", "PYTORCH", "CUDA", "NVIDIA_TF32", "OMP_", "MKL_", "ATEN_", "TRITON",
+    "PYTHONHASHSEED",
+)  # fmt: skip
 
 
 def key_of(options: Options, chain: Chain) -> str:
@@ -45,6 +47,12 @@ def place_key(options: Options, chain: Chain) -> str:
 
 def _place(options: Options, chain: Chain) -> list[Any]:
     return [_settings(), _asked(options), write_frames(chain, code_digest)]
+
+
+def hashes_are_told() -> bool:
+    """Whether the key says what hashes of texts are: PYTHONHASHSEED does, where it is obeyed."""
+    seed = os.environ.get("PYTHONHASHSEED", "random")
+    return seed.isdecimal() and not sys.flags.ignore_environment
 
 
 def described_machine() -> dict[str, Any]:
