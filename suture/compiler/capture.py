@@ -68,6 +68,9 @@ class Again:
 
 Exit = Return | Run | Interpret | Yield | Again
 
+# Hashes that are others in another process, the latter in each.
+HASHES_OF_TEXTS, HASHES_OF_OBJECTS = 1, 2
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Capture:
@@ -88,6 +91,7 @@ class Capture:
     initializes  it came to the first call of a lazy module
     first_step   it makes the state of an optimizer: it hardly runs a second time
     inlined      code objects of the calls that were traced through
+    hashes       what was seen of hashes that other processes do not have
     """
 
     frames: list[Any]
@@ -108,6 +112,7 @@ class Capture:
     initializes: bool
     first_step: bool
     inlined: frozenset[CodeType]
+    hashes: int
 
     @property
     def reason(self) -> Break | None:

@@ -365,7 +365,7 @@ class Outside:
     """What was met of the world outside. Sources and objects are keys by their id."""
 
     __slots__ = (
-        "abstract_answers", "attribute_ways", "cells", "fixed", "general", "hook_tables",
+        "abstract_answers", "attribute_ways", "cells", "fixed", "general", "hashes", "hook_tables",
         "inner_sources", "known", "loose", "loose_numbers", "optimizers", "ordered", "picked",
         "pins", "setting", "type_lookups", "unread",
     )  # fmt: skip
@@ -378,6 +378,7 @@ class Outside:
         self.loose: set[int] = set()  # sources below fixed ones where another object may be
         self.general: dict[int, Source] = {}  # arguments that are modules
         self.optimizers: set[int] = set()  # ids of the sources of those that are fixed
+        self.hashes = 0  # what was seen of hashes that other processes do not have
         self.ordered: set[int] = set()  # ids of the sources of sets whose order is guarded
         self.cells: dict[int, tuple[Any, Any]] = {}  # (cell, its value)
         # (class, name) -> a number in a class, of which only the type is known so far

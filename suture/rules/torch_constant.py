@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from suture.rules.rows import constant
+from suture.rules.rows import constant, special
+from suture.rules.verdict import CONSTANT
 
 constant(
     "torch.is_complex torch.is_floating_point torch.is_signed torch.is_same_size torch.is_conj"
@@ -15,7 +16,7 @@ constant(
     " torch.qscheme",
     because="makes a constant out of constants",
 )
-constant(
+special(
     "torch.get_default_dtype torch.get_autocast_dtype torch.get_autocast_gpu_dtype"
     " torch.get_autocast_cpu_dtype torch.is_autocast_enabled torch.is_autocast_cpu_enabled"
     " torch.is_autocast_cache_enabled torch._C._is_any_autocast_enabled"
@@ -24,7 +25,9 @@ constant(
     " torch.is_anomaly_enabled torch.is_anomaly_check_nan_enabled"
     " torch.get_num_threads torch.get_num_interop_threads"
     " torch._C._get_cublas_allow_tf32 torch.__future__.get_overwrite_module_params_on_conversion",
+    "setting",
     because="reads a setting of torch; the setting is guarded",
+    otherwise=CONSTANT,
 )
 constant(
     "torch.cuda.is_available torch.cuda.get_device_properties torch.cuda.device_count"

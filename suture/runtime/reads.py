@@ -212,6 +212,35 @@ class TextOf:
 _TEXTS: dict[str, Any] = {"format": format, "str": str, "repr": repr, "ascii": ascii}
 
 
+class Asked:
+    """Reads a setting: what a function says of some arguments."""
+
+    __slots__ = ("__name__", "fn", "given")
+
+    def __init__(self, fn: Any, *given: Any) -> None:
+        self.fn = fn
+        self.given = given
+        self.__name__ = f"{fn.__name__}({', '.join(map(repr, given))})"
+
+    def __call__(self) -> Any:
+        return self.fn(*self.given)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Asked) and other.parts() == self.parts()
+
+    def __hash__(self) -> int:
+        return hash((Asked, self.given))
+
+    def parts(self) -> tuple[Any, ...]:
+        """What it is made of."""
+        return (self.fn, *self.given)
+
+    @classmethod
+    def remade(cls, *parts: Any) -> Asked:
+        """The reader made of these parts."""
+        return cls(*parts)
+
+
 class NthHook:
     """Reads a hook of a module, or its number, by its place in the order in which hooks run; None
     if there are not so many."""

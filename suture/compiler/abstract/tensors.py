@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import torch
@@ -45,6 +45,11 @@ def fake_result(
     trace: Trace, op: str, target: object, args: list[Value], kwargs: dict[str, Value]
 ) -> Any:
     """What a node would give, on fake tensors; nothing is added to the graph."""
+
+
+@declared
+def guard_setting(trace: Trace, read: Callable[[], Any]) -> None:
+    """A setting of torch was read: it is the same where the region starts."""
 
 
 @declared

@@ -17,6 +17,7 @@ from suture.compiler.language import templates
 from suture.compiler.language.exceptions import native_exception
 from suture.compiler.objects import CalledIterator, Raised, constant
 from suture.compiler.objects.foldable_calls import is_finite_iterator, refuse_callbacks
+from suture.compiler.outside.hashes_read import call_is_made
 
 
 @implements(constant.constant_method)
@@ -58,6 +59,7 @@ def fold_call(trace: Trace, real: object, args: list[Value], kwargs: dict[str, V
 @implements(abstract.call_now)
 def call_now(trace: Trace, real: Any, values: list[Any], named: dict[str, Any]) -> Value:
     refuse_callbacks(real, [*values, *named.values()])
+    call_is_made(trace, real, [*values, *named.values()])
     if is_finite_iterator(real) and not named:
         held: list[Any] = []
         folded(trace, lambda: held.extend(real(*values)))

@@ -26,6 +26,7 @@ from suture.compiler.objects import (
     Class,
     Function,
     Generator,
+    List,
     MadeFunction,
     builtin,
     function,
@@ -140,10 +141,8 @@ def by_verdict(
             raise Break(calls.C_FUNCTION, function=real.__name__)
         try:
             made = abstract.call_torch(trace, target if target is not None else real, args, kwargs)
-            if binding and made.is_constant() and not args:
-                if not kwargs:  # a setting of torch
-                    held = (real, made.constant(), real.__name__)
-                    trace.guards.add(None, "torch_state", held)
+            if binding and not args and not kwargs and _says_constants(trace, made):
+                abstract.guard_setting(trace, real)  # a setting of torch
             return made
         except Break as reason:
             has_body = verdict.origin is rules.Origin.TORCH_FUNCTION and target is None
@@ -166,6 +165,13 @@ def by_verdict(
         if done is not None:
             return done
     raise unmodelled.reason(real, verdict, args)
+
+
+def _says_constants(trace: Trace, made: Value) -> bool:
+    """Whether a function of torch has given a constant, or a list of such."""
+    if isinstance(made, List):
+        return all_known(trace, made.unpacked(trace), {})
+    return made.is_constant()
 
 
 @implements(abstract.all_known)

@@ -171,6 +171,7 @@ def _captured(trace: Trace, exit: Exit) -> Capture:
         initializes=trace.region.initializes,
         first_step=makes_optimizer_state(trace),
         inlined=frozenset(trace.region.inlined),
+        hashes=trace.outside.hashes,
     )
 
 

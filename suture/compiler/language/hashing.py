@@ -25,6 +25,7 @@ from suture.compiler.objects import (
     Value,
     instance,
 )
+from suture.compiler.outside.hashes_read import hash_was_read
 from suture.runtime.reads import is_empty_cell
 
 
@@ -97,6 +98,7 @@ def _hash_by_identity(trace: Trace, value: Value) -> Value:
         raise Break(calls.C_FUNCTION, function="hash") from None
     if value.source.kind != "const":
         abstract.fix(trace, value.source, real)
+    hash_was_read(trace, real)
     return Constant(hash(real))
 
 

@@ -43,6 +43,7 @@ from suture.compiler.objects.iterator import made_of_changed
 from suture.compiler.objects.lookup import reads_itself
 from suture.compiler.objects.methods import find_method
 from suture.compiler.outside.growth import is_unstable, unstable_value
+from suture.compiler.outside.hashes_read import order_was_read
 from suture.runtime.predicates import SameKeyOrder, is_literal
 from suture.runtime.reads import RawItem
 from suture.runtime.sources import Source
@@ -124,6 +125,8 @@ def _iterate_constant(trace: Trace, value: Constant) -> Value:
     if find_in_mro(type(real), "__iter__") is MISSING:  # a metaclass may have one for the class
         text = f"'{type_name(type(real))}' object is not iterable"
         return abstract.raise_(trace, TypeError, text)
+    if isinstance(real, frozenset):
+        order_was_read(trace, real)
     items = [abstract.known(trace, v) for v in real]
     return CalledIterator(items, type(iter(real)), iter, [real])
 

@@ -14,6 +14,7 @@ from suture.compiler.language.conversions import wrap_known
 from suture.compiler.language.hashing import HashKey
 from suture.compiler.objects import MOVED, RealIdentity, Set, SetIterator, set_
 from suture.compiler.objects.iterator import made_of_changed
+from suture.compiler.outside.hashes_read import order_was_read
 from suture.runtime.predicates import CopiesTo, SameOrder, is_literal
 from suture.runtime.sources import Source
 
@@ -41,6 +42,7 @@ def set_order(trace: Trace, of: Set) -> list[Any]:
         raise Break(objects.UNKNOWN_OBJECT, operation="take the order of", object=of.describe())
     if not of.keeps_order():
         raise Break(objects.UNKNOWN_OBJECT, operation="take the order of", object=of.describe())
+    order_was_read(trace, map(_real, entries))
     return [entries[key] for key in of.table]
 
 

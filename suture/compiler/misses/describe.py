@@ -17,7 +17,7 @@ from typing import Any
 import torch
 
 from suture import _core
-from suture.compiler.capture import Capture
+from suture.compiler.capture import HASHES_OF_TEXTS, Capture
 from suture.compiler.graph.addresses import keeps_address
 from suture.compiler.misses.install import expectation
 from suture.compiler.misses.kept_graph import Later, graph_of, names_in
@@ -28,11 +28,12 @@ from suture.runtime.guards import Guard
 from suture.runtime.parameters import PARAMETERS, Parameters
 from suture.runtime.sources import Source
 from suture.runtime.store import graph_forms, source_paths
+from suture.runtime.store.environment import hashes_are_told
 from suture.runtime.store.graph_forms import Code, InductorCode
 from suture.runtime.store.guard_arguments import ARGUMENTS
 from suture.runtime.store.literals import Unstorable
 from suture.runtime.store.made_objects import CONSTANT, GRAPH_GLOBAL, OBJECT
-from suture.runtime.store.names import HOLDERS
+from suture.runtime.store.names import HOLDERS, parts_of
 from suture.runtime.store.references import write
 from suture.runtime.store.stand_ins import WarningRegistry
 from suture.torch_private import distributed_parts, dtensor_parts
@@ -49,6 +50,8 @@ def describe(
     that are expected to go as in earlier calls."""
     if capture.functions[0] or capture.functions[1]:
         raise Unstorable("modes of torch functions are active")
+    if capture.hashes > (HASHES_OF_TEXTS if hashes_are_told() else 0):
+        raise Unstorable("it depends on hashes, which are others in another process")
     if capture.withheld:
         raise Unstorable("gradients are withheld around its graph")
     function, file, line = where(chain)
@@ -92,6 +95,7 @@ class _Describing:
             "upto": self.upto,
             "memory": self._memory(),
             "variant": variant,
+            "parts": self._parts(),
         }
 
     # ---- objects
@@ -201,6 +205,12 @@ class _Describing:
                 key = dtensor_parts.storage_key(self.numbered[arg[0]])
                 found.append([number, groups.setdefault(key, len(groups))])
         return found
+
+    def _parts(self) -> list[list[Any]]:
+        """What the objects that are known are made of: one part of two of them stays one."""
+        known = enumerate(self.numbered)  # which grows by the parts
+        found = [[n, [self.number(part) for part in parts_of(one)]] for n, one in known]
+        return [entry for entry in found if entry[1]]
 
     # ---- the variant
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import enum
 import types
 from collections.abc import Callable, Hashable
 from typing import Any
@@ -80,6 +81,10 @@ class Constant(Value):
             return abstract.raise_(trace, TypeError, *error.args)
 
     def getattr(self, trace: Trace, name: str) -> Value:
+        if isinstance(self.value, enum.Enum):
+            held = member_attribute(trace, self, name)
+            if held is not None:
+                return held
         try:
             found = getattr(self.value, name)
         except AttributeError as error:
@@ -259,3 +264,9 @@ def constant_method(
     trace: Trace, owner: Value, name: str, args: list[Value], kwargs: dict[str, Value]
 ) -> Value:
     """A method of a constant: folded if all arguments are constants."""
+
+
+@declared
+def member_attribute(trace: Trace, member: Constant, name: str) -> Value | None:
+    """An attribute of the member of an enum that the program may change or compute; None for one
+    that it cannot."""

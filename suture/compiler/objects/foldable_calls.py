@@ -145,9 +145,24 @@ _ASKED = frozenset(
 )  # fmt: skip
 
 
-def _defines_operators(base: type) -> bool:
-    found = (base.__dict__.get(name) for name in _ASKED)
+def _defines_operators(base: type, asked: frozenset[str] = _ASKED) -> bool:
+    found = (base.__dict__.get(name) for name in asked)
     return any(isinstance(fn, types.FunctionType) and not _of_a_library(fn) for fn in found)
+
+
+# What Python asks of a constant at many places, without looking for a method first.
+_ASKED_OF_CONSTANTS = frozenset(
+    {
+        "__bool__", "__len__", "__iter__", "__getitem__", "__reversed__", "__index__", "__hash__",
+        "__eq__",
+    }
+)  # fmt: skip
+
+
+def acts_for_itself(kind: type) -> bool:
+    """Whether a program has written what objects of a class do where constants are taken for what
+    they are: such a member of an enum is an object like others."""
+    return any(_defines_operators(base, _ASKED_OF_CONSTANTS) for base in kind.__mro__[:-1])
 
 
 def _of_a_library(fn: types.FunctionType) -> bool:

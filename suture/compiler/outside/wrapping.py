@@ -44,6 +44,7 @@ from suture.compiler.objects import (
 from suture.compiler.objects import cell as cells
 from suture.compiler.objects.bound_builtins import BOUND, bound_builtin, is_bound
 from suture.compiler.objects.constant import PLAIN_VALUE
+from suture.compiler.objects.foldable_calls import acts_for_itself
 from suture.compiler.objects.frozen import is_form
 from suture.compiler.objects.hook_table import HookTable, is_hook_table
 from suture.compiler.objects.lookup import hides_dict, qualname_of, reads_itself
@@ -176,7 +177,7 @@ def _maker_for(value: Any) -> Wrap:
     if issubclass(kind, torch.Tensor):
         return _tensor
     if issubclass(kind, enum.Enum):
-        return _identical_constant
+        return _object if acts_for_itself(kind) else _identical_constant
     if hasattr(kind, "__members__") and str(kind.__module__).startswith("torch"):
         return _identical_constant  # an enum of pybind11
     if issubclass(kind, type):

@@ -17,6 +17,7 @@ import torch.fx.traceback
 
 from suture.breaks import Break, calls, contexts
 from suture.compiler import abstract
+from suture.compiler.abstract import implements
 from suture.compiler.core import Trace, Value
 from suture.compiler.language.classes import instance_of
 from suture.compiler.models import handles
@@ -36,6 +37,22 @@ def set_mode(trace: Trace, setter: Any, values: tuple[Any, ...], before: tuple[A
     setter(*values)
     trace.modes.changed.append((setter, values))
     return Constant(None)
+
+
+@implements(abstract.guard_setting)
+def guard_setting(trace: Trace, read: Callable[[], Any]) -> None:
+    """What `read` says of torch's settings was seen. Where the region starts it says what it says
+    here, or what it says without the switches of the region."""
+    for setter, before in trace.graph.resets_in_order():
+        if setter is not change_autocast_nesting:  # which no setting shows, and which adds up
+            setter(*before)
+    try:
+        held = read()
+    finally:
+        for setter, values in trace.modes.changed:
+            if setter is not change_autocast_nesting:
+                setter(*values)
+    trace.guards.add(None, "torch_state", (read, held, read.__name__))
 
 
 def set_grad_enabled(trace: Trace, value: Value) -> Value:

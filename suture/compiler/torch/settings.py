@@ -13,7 +13,8 @@ from suture.compiler import abstract
 from suture.compiler.core import Trace, Value
 from suture.compiler.models import handles
 from suture.compiler.objects import Constant
-from suture.compiler.torch.modes import set_mode
+from suture.compiler.torch.modes import guard_setting, set_mode
+from suture.runtime.reads import Asked
 from suture.torch_private import settings, tensor_parts, thread_state
 
 
@@ -41,6 +42,16 @@ def _set_precision(trace: Trace, args: list[Value], kwargs: dict[str, Value]) ->
     return set_mode(trace, thread_state.set_fp32_precision, values, (*values[:2], before))
 
 
+@handles("setting")
+def _setting(trace: Trace, target: Any, args: list[Value], kwargs: dict[str, Value]) -> Value:
+    """What a setting is now; a guard says what it is where the region starts."""
+    given = [abstract.constant_value(trace, a) for a in args]
+    given += [abstract.constant_value(trace, v) for v in kwargs.values()]
+    found = abstract.fold(trace, target, args, kwargs)
+    guard_setting(trace, Asked(target, *given) if given else target)
+    return found
+
+
 # ---- deterministic algorithms
 
 
@@ -52,7 +63,7 @@ def set_deterministic(state: tuple[bool, bool]) -> None:
 @handles("deterministic")
 def _deterministic(trace: Trace, target: Any, args: Any, kwargs: dict[str, Value]) -> Value:
     if target is not torch.use_deterministic_algorithms:
-        return abstract.known(trace, target(*[abstract.constant_value(trace, a) for a in args]))
+        return _setting(trace, target, args, kwargs)
     given = dict(zip(("mode",), args)) | dict(kwargs)
     wanted = (
         bool(abstract.constant_value(trace, given["mode"])),

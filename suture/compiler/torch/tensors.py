@@ -263,8 +263,8 @@ def fold_torch(trace: Trace, real: Any, args: list[Value], kwargs: dict[str, Val
             return abstract.folded(trace, lambda: real(*given, **named))
     result = abstract.fold(trace, real, args, kwargs)
     setting = isinstance(real, types.BuiltinFunctionType)
-    if setting and not args and not kwargs and result.is_constant() and not trace.modes.changed:
-        trace.guards.add(None, "torch_state", (real, result.constant(), real.__name__))
+    if setting and not args and not kwargs and result.is_constant():
+        abstract.guard_setting(trace, real)
     return result
 
 

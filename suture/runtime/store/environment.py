@@ -25,12 +25,14 @@ from suture.runtime.store.literals import Unstorable
 from suture.runtime.store.references import write_frames
 from suture.torch_private import inductor_code, settings, torchdynamo
 
-FORMAT = 5
+FORMAT = 6
 # What else goes into the key: each gives JSON, or None where nothing can be kept.
 ALSO: list[Callable[[], Any]] = []
 # Options that change nothing of what is compiled.
 _UNASKED = frozenset({"cache_dir", "cache_size", "logs", "trace_dir", "repro_dir"})
-_VARIABLES = ("TORCH", "PYTORCH", "CUDA", "NVIDIA_TF32", "OMP_", "MKL_", "ATEN_", "TRITON")
+_VARIABLES = ("TORCH", "PYTORCH", "CUDA", "NVIDIA_TF32", "OMP_", "MKL_", "ATEN_", "TRITON",
+    "PYTHONHASHSEED",
+)  # fmt: skip
 
 
 def key_of(options: Options, chain: Chain) -> str:
@@ -45,6 +47,12 @@ def place_key(options: Options, chain: Chain) -> str:
 
 def _place(options: Options, chain: Chain) -> list[Any]:
     return [_settings(), _asked(options), write_frames(chain, code_digest)]
+
+
+def hashes_are_told() -> bool:
+    """Whether the key says what hashes of texts are: PYTHONHASHSEED does, where it is obeyed."""
+    seed = os.environ.get("PYTHONHASHSEED", "random")
+    return seed.isdecimal() and not sys.flags.ignore_environment
 
 
 def described_machine() -> dict[str, Any]:

@@ -11,9 +11,15 @@ from __future__ import annotations
 import collections
 import dataclasses
 import enum
+import functools
 import hashlib
 import json
+import operator
+import random
+import re
+import struct
 import sys
+import threading
 import types
 import typing
 import weakref
@@ -91,7 +97,9 @@ def fingerprint(value: Any, depth: int = 0) -> Any:
     if kind is types.CodeType:
         return ["code", code_digest(value)]
     if isinstance(value, types.ModuleType):
-        return ["module", value.__name__, *([] if kind is types.ModuleType else [_class(kind)])]
+        of = [] if kind is types.ModuleType else [_class(kind)]
+        # what is read of a module of that name is read of the one that is imported
+        return ["module", value.__name__, module_named(value.__name__) is value, *of]
     if kind is types.BuiltinFunctionType or kind in _DESCRIPTORS:
         return _builtin(value, depth)
     if kind is types.MethodType:
@@ -149,17 +157,58 @@ def _instance(value: Any, depth: int) -> Any:
     if kind.__module__ == "numpy" and kind.__name__ in _NUMPYS:
         said = kind.__name__, getattr(value, "__module__", None), value.__name__
         return ["numpy", *said, sys.modules["numpy"].__version__]
+    if kind.__module__.partition(".")[0] == "numpy" and kind.__name__ in ("finfo", "iinfo"):
+        return ["numpy", kind.__name__, str(value.dtype)]
     if kind.__module__ in _READ_FREELY or _of_distributed(value):
         raise Unstorable(f"what a {kind.__name__} says is not kept")
     base = next(one for one in kind.__mro__ if not one.__flags__ & _HEAP)
+    if kind in _PATTERNS:
+        return ["pattern", encode(_PATTERNS[kind](value))]
     if base in _VALUES:
         plain = tuple(tuple.__iter__(value)) if base is tuple else base(value)
         return ["instance", _class(kind), fingerprint(plain, depth + 1)]
-    if base not in _MUTABLE:
+    if base not in _MUTABLE or any(map(_holds_more, kind.__mro__)):
         raise Unstorable(
             f"it is not known what the identity of a {kind.__module__}.{kind.__qualname__} implies"
         )
     return ["instance", _class(kind)]
+
+
+# Objects of C that never change and say all that they are.
+_PATTERNS: dict[type, Any] = {
+    re.Pattern: lambda one: (one.pattern, one.flags),
+    struct.Struct: lambda one: one.format,
+    operator.itemgetter: lambda one: one.__reduce__()[1],
+    operator.attrgetter: lambda one: one.__reduce__()[1],
+}
+# Classes of C whose objects are read piece by piece, with guards, or not at all.
+_READ_IN_PIECES: tuple[type, ...] = (
+    functools.partial,
+    functools._lru_cache_wrapper,
+    collections.deque,
+    collections.defaultdict,
+    random.Random.__bases__[0],
+    threading.local,
+    type(threading.Lock()),
+    type(threading.RLock()),
+)
+_POINTER = struct.calcsize("P")
+
+
+def _holds_more(cls: type) -> bool:
+    """Whether objects of a class hold something in C that no attribute of theirs shows: they are
+    larger than what Python puts into objects makes them."""
+    base = cls.__base__
+    if base is None or not cls.__flags__ & _HEAP or cls in _READ_IN_PIECES:
+        return False
+    body = vars(cls)
+    members = [one for one in body.values() if type(one) is types.MemberDescriptorType]
+    pointers = len(members) if "__slots__" in body else 0
+    pointers += cls.__weakrefoffset__ > 0 and base.__weakrefoffset__ == 0
+    # a negative offset counts from the end of an object of any size, or means a place before it
+    own_dict = cls.__dictoffset__ > 0 or (cls.__dictoffset__ < 0 and cls.__itemsize__ > 0)
+    pointers += own_dict and base.__dictoffset__ == 0
+    return cls.__basicsize__ > base.__basicsize__ + pointers * _POINTER
 
 
 def _of_distributed(value: Any) -> bool:
@@ -215,6 +264,8 @@ def _function(value: types.FunctionType, depth: int) -> Any:
         {name: _loosely(one, depth) for name, one in (value.__kwdefaults__ or {}).items()},
         len(value.__closure__ or ()),
         attributes,
+        _annotations(value),
+        globals_name(value.__globals__),
     ]
 
 
@@ -266,6 +317,9 @@ def _lines(value: type) -> list[Any]:
         if base.__flags__ & _HEAP and not is_versioned(base.__module__):
             line.append(type(base).__qualname__)
             line.append({name: _in_body(one) for name, one in sorted(base.__dict__.items())})
+            line.append(_annotations(base))
+            if issubclass(base, enum.Enum):
+                line.append(_members(base))
         lines.append(line)
     return lines
 
@@ -285,6 +339,22 @@ def _in_body(value: Any) -> Any:
         return encode(value)
     except Unstorable:
         return [type(value).__module__, type(value).__qualname__]
+
+
+def _annotations(value: Any) -> Any:
+    """What a class or a function says of its fields or arguments, which is read as a whole."""
+    later = getattr(value, "__annotate__", None)  # from Python 3.14 on: what computes it
+    if isinstance(later, types.FunctionType):
+        return code_digest(later.__code__)
+    is_class = isinstance(value, type)
+    said = vars(value).get("__annotations__") if is_class else value.__annotations__
+    return [[n, _loosely(one, 0)] for n, one in said.items()] if type(said) is dict else None
+
+
+def _members(kind: type[enum.Enum]) -> list[Any]:
+    """The members of an enum in their order, with the values by which they are found; aliases say
+    whose they are. What else hangs on a member has guards where it was read."""
+    return [[n, m.name, _loosely(m._value_, 0)] for n, m in kind.__members__.items()]
 
 
 def is_versioned(module: Any) -> bool:

@@ -27,6 +27,7 @@ from suture.runtime.store.graphs import graph_from
 from suture.runtime.store.guard_arguments import ARGUMENTS
 from suture.runtime.store.literals import Unstorable
 from suture.runtime.store.made_objects import KINDS
+from suture.runtime.store.names import parts_of
 from suture.runtime.store.references import Unfit
 from suture.runtime.unexpected import Expected, expect
 from suture.runtime.unit import Unit, drop
@@ -92,8 +93,10 @@ class _Reading:
         self.expected = [self._expected(one) for one in self.artefact["expected"]]
         data = self.artefact["variant"]
         self.parameters = self._parameters(data["parameters"])
+        function = self._function(data)
+        self._same_parts()
         return Variant(
-            self._function(data),
+            function,
             data["source"],
             guards,
             program,
@@ -192,6 +195,15 @@ class _Reading:
                 raise Unfit("two tensors share their memory that did not")
         if len(set(groups.values())) != len(groups):
             raise Unfit("two tensors do not share their memory that did")
+
+    def _same_parts(self) -> None:
+        """What known objects are made of is one object where it was one, and two where two were."""
+        for number, parts in self.artefact["parts"]:
+            found = parts_of(self.objects[number])
+            if len(found) != len(parts):
+                raise Unfit("an object is made of other parts")
+            for part, value in zip(parts, found):
+                self.bind(part, value)
 
     def _expected(self, data: Any) -> Expected:
         """What is expected of a condition on data. A way that was learned from earlier calls must

@@ -13,7 +13,7 @@ from suture.runtime.crossings import Crossing
 from suture.runtime.interpret import AfterFailure, hooks_on_saved
 from suture.runtime.operations import OPERATIONS
 from suture.runtime.predicates import Predicate, formula
-from suture.runtime.reads import NthHook, RawItem
+from suture.runtime.reads import Asked, NthHook, RawItem
 from suture.runtime.store.found_objects import FOUND
 from suture.runtime.store.references import (
     Kind,
@@ -144,7 +144,7 @@ _MODULE = Kind("module", _write_module, lambda of, name: sys.modules[name])
 
 # Objects of ours that are kept by their parts: predicates of guards, readers of sources, nodes.
 _REMADE: dict[str, Any] = {
-    one.__name__: one for one in (*Predicate.__subclasses__(), RawItem, NthHook, Crossing)
+    one.__name__: one for one in (*Predicate.__subclasses__(), RawItem, NthHook, Asked, Crossing)
 }
 
 

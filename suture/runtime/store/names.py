@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import enum
 import importlib
 import sys
 import types
@@ -19,6 +20,14 @@ HOLDERS: dict[type, tuple[str, ...]] = {
 }
 _INSIDE = ("fget", "fset", "__wrapped__")
 _IMPORTED = ("torch", "suture")  # modules that may be imported to find a name
+
+
+def parts_of(value: Any) -> list[Any]:
+    """What an object is made of for good, by which two of them may have to do with each other: the
+    cells of a function, what a property or a bound method is made of."""
+    if type(value) is types.FunctionType:
+        return list(value.__closure__ or ())
+    return [getattr(value, attribute) for attribute in HOLDERS.get(type(value), ())]
 
 
 def name_of(value: Any) -> list[str] | None:
@@ -41,6 +50,8 @@ def _candidates(value: Any) -> Iterator[tuple[Any, str]]:
             yield home, dotted
             if type(value) is types.FunctionType:  # of a property, or below a decorator
                 yield from ((home, f"{dotted}.{inner}") for inner in _INSIDE)
+    if isinstance(value, enum.Enum):
+        yield type(value).__module__, f"{type(value).__qualname__}.{value.name}"
     if isinstance(value, type):
         yield home, "__class__"  # of a module that has a class of its own
     if isinstance(value, type) and home == "builtins":
