@@ -107,6 +107,18 @@ class Code:
             return inst.next_offset, 1
         return inst.offset, 0
 
+    def past_jumps(self, index: int) -> int:
+        """Where a frame that goes on at ``index`` comes to without doing anything: a jump leads
+        there. Unlike another Python's branch, this one's may not jump back by itself."""
+        seen = set()
+        instructions = self.instructions
+        while index < len(instructions) and instructions[index].op == "JUMP" and index not in seen:
+            seen.add(index)
+            target = instructions[index].target
+            assert target is not None
+            index = target
+        return index
+
     def live(self, index: int) -> tuple[int, ...]:
         """The slots needed to continue at ``index``, sorted. They may be unbound all the same."""
         slots = self._live_tuples.get(index)

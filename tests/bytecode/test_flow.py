@@ -205,3 +205,28 @@ def test_waiting_is_no_loop():
     assert not any(decoded.in_loop(i.index) for i in decoded.instructions)
     looping = decode(program("coroutines", "g"))
     assert any(looping.in_loop(i.index) for i in looping.instructions)
+
+
+def test_what_lies_past_jumps():
+    """A place that nothing but a jump is at is the place it leads to, in a loop without end too."""
+
+    def fn(xs, y):
+        for x in xs:
+            if x:
+                if y:
+                    continue
+                y = x
+        while True:
+            pass
+
+    code = decode(fn.__code__)
+    instructions = code.instructions
+    jumps = [inst for inst in instructions if inst.op == "JUMP"]
+    assert jumps
+    for inst in instructions:
+        past = code.past_jumps(inst.index)
+        if inst.op != "JUMP":
+            assert past == inst.index
+        else:
+            assert past == code.past_jumps(inst.target)
+    assert code.past_jumps(len(instructions)) == len(instructions)

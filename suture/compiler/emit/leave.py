@@ -119,7 +119,10 @@ class Leaving:
         interpret: bool = False,
         raises: bool = False,
     ) -> str:
-        """A jump to the point where the innermost frame is at `index` with `stack`."""
+        """A jump to the point where the innermost frame is at `index` with `stack`, or past the
+        jumps there: one place to go on at has one point, whichever way leads to it."""
+        if not interpret:
+            index = frames[-1].code.past_jumps(index)
         if len(frames) == 1 and not interpret and self._is_tail(frames[0], index):
             return self._leave(frames[0], frames[0].code.instructions[index], stack)
         specs, state = [], []

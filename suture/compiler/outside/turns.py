@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from suture.bytecode import Code, Instruction
 from suture.compiler.capture import Exit, Run
 from suture.compiler.core import Trace
 from suture.compiler.objects.real_iterators import Real
@@ -24,7 +25,7 @@ def next_turn(trace: Trace, exit: Exit) -> Changed:
     if region.whole or not isinstance(exit, Run) or len(frames) != len(region.chain):
         return []
     innermost = region.chain[0]
-    if innermost.index not in (exit.inst.index + 1, exit.inst.target):
+    if innermost.index not in _ways_on(frames[-1].code, exit.inst):
         return []
     found: Changed = []
     at = 0
@@ -37,6 +38,14 @@ def next_turn(trace: Trace, exit: Exit) -> Changed:
         found += [(source, value) for source, value in kept if value.source is source]
         at += spec.size
     return found
+
+
+def _ways_on(code: Code, inst: Instruction) -> set[int]:
+    """Where the points are that an exit at this instruction leads to."""
+    if inst.op == "COMPARE_TEST":  # the branch behind it is part of the exit
+        inst = code.instructions[inst.index + 1]
+    ways = (inst.index + 1, inst.target)
+    return {code.past_jumps(index) for index in ways if index is not None}
 
 
 def leave_iterators(trace: Trace, again: Changed) -> list[str]:

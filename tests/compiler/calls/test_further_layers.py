@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import sys
 from pathlib import Path
 
@@ -157,12 +158,15 @@ def functions_called(count: int) -> int:
         nonlocal calls
         calls += event == "call" and frame.f_code.co_filename.startswith(home)
 
+    gc.collect()
+    gc.disable()  # what tests before this one left is not freed meanwhile
     with torch.no_grad():
         sys.setprofile(note)
         try:
             compiled(x)
         finally:
             sys.setprofile(None)
+            gc.enable()
     return calls
 
 
