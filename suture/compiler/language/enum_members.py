@@ -10,7 +10,8 @@ from typing import Any
 from suture.compiler import abstract
 from suture.compiler.abstract import implements
 from suture.compiler.core import Trace, Value
-from suture.compiler.language.attributes import bind_descriptor, type_lookup
+from suture.compiler.language.attributes import bind_descriptor
+from suture.compiler.language.class_lookup import type_lookup
 from suture.compiler.objects import Constant
 from suture.compiler.objects.constant import member_attribute
 from suture.compiler.objects.descriptor import is_property

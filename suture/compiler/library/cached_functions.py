@@ -26,6 +26,7 @@ from suture.compiler.core import Mutable, Trace, Value
 from suture.compiler.effects import Answer
 from suture.compiler.models import handles
 from suture.compiler.objects import Class, Constant, Function, Object, Symbol, Tuple
+from suture.compiler.objects.lookup import find_in_mro
 from suture.runtime.guards import Guard
 from suture.runtime.predicates import SameAnswer, has_answer, is_literal
 
@@ -110,11 +111,12 @@ def _answer(trace: Trace, real: Any, args: list[Value], kwargs: dict[str, Value]
     given = (*args, *kwargs.values())
     if position in trace.region.plan.by_python or not all(_is_key(trace, a) for a in given):
         raise refusal
-    key = (real, tuple(_name(trace, a) for a in args), tuple(kwargs))
-    key = (*key, tuple(_name(trace, a) for a in kwargs.values()))
+    names, named = ([_name(trace, a) for a in part] for part in (args, kwargs.values()))
+    key = (real, tuple(names), tuple(kwargs), tuple(named))
     for answer in trace.effects.answers:
         if answer.key == key:
-            return answer.value
+            known: Value = answer.value
+            return known
     began, changes = Mutable.births, len(trace.effects.log)
     guards, made = len(trace.guards.entries), len(trace.graph.graph.nodes)
     found = abstract.call(trace, abstract.wrap(trace, real.__wrapped__, None), args, kwargs)
@@ -146,7 +148,7 @@ def _is_key(trace: Trace, value: Value) -> bool:
     if isinstance(value, Tuple):
         return all(_is_key(trace, abstract.realize(trace, item)) for item in value.items)
     if isinstance(value, Object):
-        return value.cls.__hash__ is object.__hash__
+        return find_in_mro(value.cls, "__hash__") is vars(object)["__hash__"]
     return isinstance(value, (Symbol, Class, Function)) or (
         value.is_constant() and type(abstract.constant_value(trace, value)) is not slice
     )
