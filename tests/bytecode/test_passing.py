@@ -20,7 +20,8 @@ def test_what_is_returned():
     assert only(Use.RETURNED, lambda a, b: (a, b.c, [b])) == ["a", "b"]
     assert only(Use.RETURNED, lambda a, b: {"k": a, "l": (1, b)}) == ["a", "b"]
     assert only(Use.RETURNED, lambda a, b: {"k": a, b.c: 1}) == ["a"]
-    assert only(Use.RETURNED, lambda a, b: (a, b + 1, b if b else 2)) == []
+    assert only(Use.RETURNED, lambda a, b: (a, 1 if b else 2)) == []
+    assert only(Use.RETURNED, lambda a: (a + 1, -a)) == []
 
 
 def test_what_is_an_argument():
