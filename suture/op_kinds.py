@@ -157,6 +157,11 @@ def changes_tensor(node: torch.fx.Node) -> bool:
     return name in _CHANGE_TENSORS or _is_tagged_in_place_view(name)
 
 
+def is_made_of_numbers(node: torch.fx.Node) -> bool:
+    """Whether a node makes a tensor of numbers."""
+    return node.target in _MADE_OF_NUMBERS
+
+
 def is_contraction(node: torch.fx.Node) -> bool:
     """Whether a backend runs the node as a kernel of its own: a product of matrices, a convolution,
     attention, a recurrent layer, or an operator that it does not know. What lies between those it
@@ -218,6 +223,7 @@ def is_sum(node: torch.fx.Node) -> bool:
     return node.op == "call_function" and node.target in _SUMS
 
 
+_MADE_OF_NUMBERS = (torch.tensor, torch.as_tensor, torch.scalar_tensor, "new_tensor")
 _SUMS = (torch.add, torch.Tensor.add, torch.Tensor.add_, torch.ops.aten.add.Tensor)
 _FUNCTIONS: dict[Any, str] = {
     getattr(torch, name): name for name in _ONE_VIEW | _SEVERAL_VIEWS if hasattr(torch, name)

@@ -21,12 +21,12 @@ from suture.runtime.callers import (
     Wrapped,
     innermost,
 )
-from suture.torch_private import compilers
+from suture.torch_private import aot_facts, compilers
 
 
 def choose(
     situation: Situation,
-    heard: compilers.Heard,
+    heard: aot_facts.Heard,
     plain: torch.fx.GraphModule | None,
     fakes: tuple[Any, ...],
     chosen: Callable[[str], None],
@@ -58,20 +58,20 @@ def _has_casts(caller: Caller) -> bool:
     return False
 
 
-def _through_backend(situation: Situation, heard: compilers.Heard) -> Caller:
+def _through_backend(situation: Situation, heard: aot_facts.Heard) -> Caller:
     if len(heard.facts) != 1:  # nobody wrapped it, or it was cut in several
         return Wrapped(situation.wrapped)
     facts = heard.facts[0]
     caller = _shortest(situation, facts)
     if caller is None:
         wrapped = Wrapped(situation.wrapped)
-        if facts.reasons == (compilers.TAKEN_APART,):
+        if facts.reasons == (aot_facts.TAKEN_APART,):
             wrapped.facts = facts  # so that it can be kept: its graph is run in the same way
         return wrapped
     return WithoutAutocast(caller) if facts.autocast_off else caller
 
 
-def _shortest(situation: Situation, facts: compilers.Facts) -> Caller | None:
+def _shortest(situation: Situation, facts: aot_facts.Facts) -> Caller | None:
     """The way with nothing between, if there is one."""
     wrapped: Run = situation.wrapped
     if Direct.legal(facts, situation):

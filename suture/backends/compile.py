@@ -25,7 +25,7 @@ from suture.backends.views import split_views, with_views
 from suture.errors import BackendFailed
 from suture.runtime.callers import Caller, Situation, Wrapped
 from suture.runtime.signals import promptly
-from suture.torch_private import MissingName, aot_training, compilers
+from suture.torch_private import MissingName, aot_facts, aot_training, compilers
 
 _UNNAMED, _NOTHING = Origin(), Allowed()
 
@@ -96,7 +96,7 @@ class _Compiled:
     each part between barriers."""
 
     run: Callable[..., Any]
-    heard: compilers.Heard
+    heard: aot_facts.Heard
     in_parts: bool
 
 
@@ -113,7 +113,7 @@ def _compile(
     with (
         compiling_state(backend, graph, compile_id, in_background, allowed.in_parts),
         aot_training.both_graphs(kept),
-        compilers.listening(backend.optimizes() or kept) as heard,
+        aot_facts.listening(backend.optimizes() or kept) as heard,
         promptly(),
     ):
         cut = cut_at_barriers(backend, gm, compile_id, allowed.in_parts)

@@ -10,7 +10,7 @@ from typing import Any
 
 import torch
 
-from suture.torch_private import aot_subclasses, compilers
+from suture.torch_private import aot_facts, aot_subclasses, compilers
 from suture.torch_private.aot_subclasses import NotSimple
 
 
@@ -101,7 +101,7 @@ def both_graphs(wanted: bool) -> Any:
     return compilers.patched("aot_options", _KEPT if wanted else {})
 
 
-def nothing_donated(heard: compilers.Heard) -> None:
+def nothing_donated(heard: aot_facts.Heard) -> None:
     """Say of graphs that were compiled under `both_graphs` that they use up nothing that was saved:
     where nobody looked, torch takes it that they do, and refuses `retain_graph`."""
     for facts in heard.facts:

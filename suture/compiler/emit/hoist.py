@@ -19,6 +19,7 @@ import torch.fx
 
 from suture.compiler.emit.writer import Writer
 from suture.compiler.graph.builder import GraphBuilder
+from suture.compiler.graph.float_inputs import add_number
 from suture.runtime.reads import as_double
 from suture.runtime.sources import Source
 
@@ -90,7 +91,7 @@ class _Hoist:
             if all(user in self.floats for user in node.users):
                 continue
             value = node.meta["example_value"]
-            made = self.builder.add_number(value, node.name, self.spell(node), as_double)
+            made = add_number(self.builder, value, node.name, self.spell(node), as_double)
             if made is None:
                 self.floats.discard(node)
                 continue

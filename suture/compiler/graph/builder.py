@@ -21,7 +21,7 @@ from suture.compiler.graph.fake_copies import Alike
 from suture.compiler.graph.fake_inputs import fake_input
 from suture.compiler.graph.fake_values import is_quantized, value_of
 from suture.compiler.graph.known_numbers import known_above, watched_mode
-from suture.compiler.graph.names import TorchName, valid_name
+from suture.compiler.graph.names import valid_name
 from suture.compiler.graph.results import Calls
 from suture.compiler.graph.spans import Span
 from suture.compiler.graph.subgraphs import Levels
@@ -152,7 +152,7 @@ class GraphBuilder:
         kept: bool = False,
     ) -> torch.fx.Node:
         """A placeholder for the value read at `source`; `value` is its fake counterpart."""
-        name = self._unique(valid_name(source.path()))
+        name = self.unique_name(valid_name(source.path()))
         at = self.inputs[-1].node if self.inputs else None
         with self.graph.inserting_after(at) if at is not None else self._at_start():
             # the name is one that torch.fx makes of itself
@@ -167,58 +167,6 @@ class GraphBuilder:
         entry = GraphInput(node, example, source, static, convert, owner, kept=kept)
         self.inputs.append(entry)
         return node
-
-    def add_number(self, value: Any, hint: str, text: str, convert: Any) -> torch.fx.Node | None:
-        """A new input for a number (SymFloat or SymInt) that the variant computes by itself as
-        `text`; gives the node of the number, or None if it cannot be a symbol."""
-        known = value.node.hint
-        made = symbolic_shapes.symbolic_number(self.shape_env, known, TorchName(f"computed {hint}"))
-        if made is None:
-            return None
-        self.equals[symbolic_shapes.expression(made)] = value
-        real, fake = made, made
-        if isinstance(value, torch.SymFloat):
-            real = convert(known)
-            fake = self.fake.from_tensor(real, static_shapes=True)
-            fake.item_memo = made
-        with self._after_inputs():
-            node = self.graph.placeholder(self._unique(valid_name(hint)), type_expr=type(real))
-        node.meta["example_value"] = node.meta["val"] = fake
-        is_float = isinstance(value, torch.SymFloat)
-        entry = GraphInput(node, real, None, False, convert if is_float else None, text=text)
-        self.inputs.append(entry)
-        if not is_float:
-            return node
-        with self._after_inputs():
-            item = self.graph.call_method("item", (node,))
-        item.meta["example_value"] = item.meta["val"] = made
-        return item
-
-    def floats_aside(self) -> list[str]:
-        """The names of the symbolic floats that no input of the graph is."""
-        memos = [getattr(entry.node.meta["val"], "item_memo", None) for entry in self.inputs]
-        used = {str(m.node.expr) for m in memos if isinstance(m, torch.SymFloat)}
-        return [s.name for s in self.shape_env.var_to_range if is_float(s) and s.name not in used]
-
-    def floats_as_data(self) -> None:
-        """Let the floats among the inputs be numbers from data, of which nothing is known while
-        the backend compiles."""
-        for entry in self.inputs:
-            fake = entry.node.meta["val"]
-            if not isinstance(getattr(fake, "item_memo", None), torch.SymFloat):
-                continue
-            for item in entry.node.users:
-                fake.item_memo = None
-                with self.fake:
-                    value = fake.item()
-                item.meta["example_value"] = item.meta["val"] = value
-                bind_unbacked(self.shape_env, item, value)
-
-    def makes_constants(self) -> bool:
-        """Whether tensors are made of numbers in the graph. torch computes with those while it
-        compiles; with a float that is data they would be computed to be no number."""
-        made = (torch.tensor, torch.as_tensor, torch.scalar_tensor, "new_tensor")
-        return any(node.target in made for node in self.graph.nodes)
 
     def _at_start(self) -> Any:
         return self.graph.inserting_before(next(iter(self.graph.nodes), None))
@@ -364,9 +312,9 @@ class GraphBuilder:
         """A constant held by the graph module itself (get_attr node)."""
         name = next((n for n, held in self.attributes.items() if held is value), "")
         if not name:
-            name = self._unique(valid_name(hint))
+            name = self.unique_name(valid_name(hint))
             self.attributes[name] = value
-        with self._after_inputs():
+        with self.after_inputs():
             node = self.graph.get_attr(name)
         node.meta["example_value"] = value
         node.meta["val"] = value
@@ -374,7 +322,7 @@ class GraphBuilder:
 
     def hold(self, module: Any, hint: str) -> str:
         """Keep a module in the innermost graph; gives its name there."""
-        name = self._unique(valid_name(hint))
+        name = self.unique_name(valid_name(hint))
         self.levels.top.attributes[name] = module
         return name
 
@@ -390,7 +338,8 @@ class GraphBuilder:
         number = next(n for n in itertools.count() if f"{name}_{n}" not in self._names)
         return self.held_module(module, f"{name}_{number}")
 
-    def _after_inputs(self) -> Any:
+    def after_inputs(self) -> Any:
+        """Nodes that are made inside of this come behind the inputs that there are."""
         if self.inputs:
             return self.graph.inserting_after(self.inputs[-1].node)
         return self._at_start()
@@ -399,7 +348,8 @@ class GraphBuilder:
         """A node for one element of a node's result."""
         return self.node("call_function", operator.getitem, (node, i), {}, value, counted=False)
 
-    def _unique(self, name: str) -> str:
+    def unique_name(self, name: str) -> str:
+        """A name that no node has, and none will get."""
         candidate, n = name, 1
         while candidate in self._names:
             n += 1
@@ -474,11 +424,6 @@ class GraphBuilder:
 
 
 _NOTHING = nullcontext()
-
-
-def is_float(symbol: Any) -> bool:
-    """Whether a symbol stands for a float."""
-    return not symbol.is_integer
 
 
 def was_written(fake: torch.Tensor) -> bool:

@@ -37,6 +37,7 @@ from suture.runtime.store.literals import Unstorable
 from suture.runtime.store.operators import TORCHS, operator_digest
 from suture.runtime.store.tensor_constants import encode_tensor
 from suture.torch_private import (
+    aot_facts,
     aot_subclasses,
     aot_training,
     compilers,
@@ -117,9 +118,9 @@ def _called(to: Describing, caller: Caller | None, emitted: Any) -> OneGraph | T
     raise Unstorable("what the backend gave has no form that can be kept")
 
 
-def _operations(to: Describing, facts: compilers.Facts, emitted: Any) -> OneGraph | TwoGraphs:
+def _operations(to: Describing, facts: aot_facts.Facts, emitted: Any) -> OneGraph | TwoGraphs:
     """Graphs of AOTAutograd that are run as they are."""
-    more = [one for one in facts.reasons if one != compilers.TAKEN_APART]
+    more = [one for one in facts.reasons if one != aot_facts.TAKEN_APART]
     if more or facts.inputs != len(emitted.inputs):
         raise Unstorable(f"AOTAutograd does more than run the graph: {', '.join(more)}")
     if facts.joint:
@@ -133,9 +134,9 @@ def _operations(to: Describing, facts: compilers.Facts, emitted: Any) -> OneGrap
     return OneGraph(code, written, grad_off=True, parts=_parts(facts))
 
 
-def _parts(facts: compilers.Facts) -> Parts | None:
+def _parts(facts: aot_facts.Facts) -> Parts | None:
     """How DTensors are taken apart for a graph and put together after it."""
-    if compilers.TAKEN_APART not in facts.reasons:
+    if aot_facts.TAKEN_APART not in facts.reasons:
         return None
     try:
         return aot_subclasses.parts_facts(*facts.subclasses)
@@ -143,7 +144,7 @@ def _parts(facts: compilers.Facts) -> Parts | None:
         raise Unstorable(str(error)) from error
 
 
-def _trained(to: Describing, function: Any, facts: compilers.Facts) -> TwoGraphs:
+def _trained(to: Describing, function: Any, facts: aot_facts.Facts) -> TwoGraphs:
     """Both graphs of an autograd function, and what is done around them."""
     backward = aot_training.backward_of(function)
     if backward is None:

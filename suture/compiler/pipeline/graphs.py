@@ -23,6 +23,7 @@ from suture.compiler.graph import (
 from suture.compiler.graph.aliased_inputs import writes_what_inputs_share
 from suture.compiler.graph.collectives import may_be_in_parts
 from suture.compiler.graph.fake_failures import unlogged_failures
+from suture.compiler.graph.float_inputs import floats_aside, makes_constants, pass_as_data
 from suture.compiler.graph.hooked import hooks_one_of_several
 from suture.compiler.graph.self_overlapping import writes_overlapping
 from suture.compiler.graph.shared_memory import guard_own_memory, writes_part_of_shared
@@ -62,7 +63,7 @@ def _install(miss: Miss, plan: Plan, capture: Capture, emitted: Emitted) -> Retr
         emitted.graph_kept = True
         return None
     if plan.floats_as_data:
-        capture.graph.floats_as_data()
+        pass_as_data(capture.graph)
     if backend.optimizes():
         guard_beginnings(capture.guards, emitted.inputs)
     if _runs_uncompiled(miss, plan, capture, module):
@@ -125,7 +126,7 @@ def _traced(
         capture.graph.fake,
         fakes=[entry.node.meta["val"] for entry in emitted.inputs],
         static=[i for i, entry in enumerate(emitted.inputs) if keeps_address(entry)],
-        floats_aside=capture.graph.floats_aside(),
+        floats_aside=floats_aside(capture.graph),
         symbolic=bool(capture.number_sources),
     )
 
@@ -231,7 +232,7 @@ def without_refused(
     are now, floats as constants, numbers from data outside the graph, no symbols at all."""
     graph, said = capture.graph, f"the backend refuses the graph ({failed})"
     names = backends.wanted_constants(failed)
-    as_data = not plan.floats_as_data and not graph.makes_constants()
+    as_data = not plan.floats_as_data and not makes_constants(graph)
     asked = names is not None and as_data
     fused = frozenset(graph.fused)
     if fused - plan.by_python and not asked:

@@ -13,7 +13,7 @@ from typing import Any
 
 from suture.runtime.callers.caller import Caller, Run, Situation
 from suture.runtime.modes import without_grad
-from suture.torch_private import compilers
+from suture.torch_private import aot_facts, compilers
 
 
 class Direct(Caller):
@@ -38,7 +38,7 @@ class Direct(Caller):
         return out
 
     @staticmethod
-    def legal(facts: compilers.Facts, situation: Situation) -> bool:
+    def legal(facts: aot_facts.Facts, situation: Situation) -> bool:
         """Whether nothing that is left out would have done anything."""
         return not facts.joint and not facts.reasons and facts.inputs == len(situation.inputs)
 

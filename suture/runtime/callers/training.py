@@ -17,7 +17,7 @@ from typing import Any
 import torch
 
 from suture.runtime.callers.caller import Caller, Run, Situation
-from suture.torch_private import compilers
+from suture.torch_private import aot_facts, compilers
 from suture.torch_private.tensor_parts import is_view
 
 
@@ -27,7 +27,7 @@ class Training(Caller):
     kind = "training"
     why = "the autograd function of the graph, nothing between"
 
-    def __init__(self, wrapped: Run, function: Any, facts: compilers.Facts) -> None:
+    def __init__(self, wrapped: Run, function: Any, facts: aot_facts.Facts) -> None:
         super().__init__(self._first)
         self.wrapped, self.function, self.facts = wrapped, function, facts
         self.writes = bool(facts.written)
@@ -39,7 +39,7 @@ class Training(Caller):
         return out
 
     @staticmethod
-    def legal(facts: compilers.Facts, situation: Situation) -> bool:
+    def legal(facts: aot_facts.Facts, situation: Situation) -> bool:
         """Whether nothing that is left out would have done anything."""
         return (
             facts.joint
@@ -103,7 +103,7 @@ def _forward(
     return forward
 
 
-def _applied(function: Any, wrapped: Run, facts: compilers.Facts) -> Run:
+def _applied(function: Any, wrapped: Run, facts: aot_facts.Facts) -> Run:
     profiling = compilers.profiling
     apply = prepared(compilers.plain_apply(function), facts.detached, facts.written)
 

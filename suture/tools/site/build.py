@@ -60,12 +60,13 @@ def build(
     """Write the site to a folder; gives the number of pages.
 
     Without `run_examples` the pages have no output. Raises GuideFailed where an example of the
-    guide fails; one of a break's page that cannot run here is shown without output.
+    guide fails, and has written nothing then; one of a break's page that cannot run here is shown
+    without output.
     """
-    target.mkdir(parents=True, exist_ok=True)
-    shutil.copytree(STATIC, target / "static", dirs_exist_ok=True)
     guides = guide_pages()
     results = run(guides, tell) if run_examples else {}
+    target.mkdir(parents=True, exist_ok=True)
+    shutil.copytree(STATIC, target / "static", dirs_exist_ok=True)
     if (GUIDE / "pictures").is_dir():
         shutil.copytree(GUIDE / "pictures", target / "guide" / "pictures", dirs_exist_ok=True)
     site = {

@@ -281,14 +281,14 @@ def test_inference_mode():
 
 
 def test_metadata_that_say_it_otherwise(monkeypatch):
-    from suture.torch_private import compilers
+    from suture.torch_private import aot_facts
 
     class Other:
         """Metadata of another release."""
 
-    facts = compilers._facts(Other(), len, Other())
+    facts = aot_facts._facts(Other(), len, Other())
     assert facts.reasons and "nothing is known" in facts.reasons[0]
-    monkeypatch.setattr(compilers, "_read_facts", lambda *args: Other().missing)
+    monkeypatch.setattr(aot_facts, "_read_facts", lambda *args: Other().missing)
     compiled = suture.compile(lambda x: x.cos() + 2)
     for _ in range(3):
         torch.testing.assert_close(compiled(torch.ones(3)), torch.ones(3).cos() + 2)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import importlib
+
 import pytest
 
 from suture.tools.site import GuideFailed, examples, markdown
@@ -105,3 +107,15 @@ def test_a_folder_that_is_no_site_is_left_alone(tmp_path, capsys):
     assert main(["site", "serve", str(tmp_path)]) == 2
     assert [path.name for path in tmp_path.iterdir()] == ["mine.txt"]
     assert callable(build_site)
+
+
+def test_a_guide_whose_example_fails_leaves_no_folder(monkeypatch, tmp_path):
+    building = importlib.import_module("suture.tools.site.build")
+
+    def fails(guides, tell):
+        raise building.GuideFailed("an example")
+
+    monkeypatch.setattr(building, "run", fails)
+    with pytest.raises(building.GuideFailed):
+        building.build(tmp_path / "site")
+    assert not (tmp_path / "site").exists()
