@@ -17,8 +17,8 @@ from suture.compiler.language.attributes import (
     bind_field,
     instance_value,
     no_accessor,
-    type_lookup,
 )
+from suture.compiler.language.class_lookup import type_lookup
 from suture.compiler.language.instance_dict import dict_is_held
 from suture.compiler.language.module_attributes import nn_special
 from suture.compiler.objects import (

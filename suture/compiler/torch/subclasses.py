@@ -16,7 +16,8 @@ from suture.breaks import Break, subclasses, tensors
 from suture.compiler import abstract
 from suture.compiler.abstract import implements
 from suture.compiler.core import Trace, Value
-from suture.compiler.language.attributes import MISSING, class_source, is_data_descriptor
+from suture.compiler.language.attributes import MISSING, is_data_descriptor
+from suture.compiler.language.class_lookup import class_source
 from suture.compiler.language.operators import BINARY, COMPARE, IN_PLACE, UNARY
 from suture.compiler.models import handles
 from suture.compiler.objects import Class, List, Object, Tensor, Tuple
