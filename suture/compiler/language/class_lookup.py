@@ -54,7 +54,7 @@ def value_lookup(trace: Trace, cls: type, name: str) -> Any:
     if loose is not None:
         return loose
     if key not in trace.outside.type_lookups and _is_read_plainly(trace, cls, name):
-        raw = cls.__dict__.get(name)
+        raw = cls.__dict__[name]
         if isinstance(raw, _NUMBERS) and type(raw) in _NUMBERS:
             trace.outside.loose_numbers[key] = raw
             trace.guards.add(_entry(trace, cls, name), "type", type(raw))

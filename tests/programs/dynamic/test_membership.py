@@ -43,7 +43,7 @@ def test_steps_that_are_no_milestone_are_one_variant(fn):
     counts = compilations(fn, *[(torch.ones(2), step) for step in steps])
     assert counts[-1] == 2
     counts = compilations(fn, *[(torch.ones(2), step) for step in (10, 11, 30, 60, 30, 61)])
-    assert counts[-1] == 4
+    assert counts[-1] == (4 if fn is in_pairs else 3)
 
 
 def test_floats_among_known_ones():
