@@ -7,8 +7,9 @@ from collections.abc import Callable
 from typing import Any
 
 import torch
+from torch.utils._pytree import tree_leaves
 
-from suture.torch_private.table import Topic
+from suture.torch_private.table import Topic, is_missing
 
 NAMES = Topic(
     __name__,
@@ -22,6 +23,9 @@ NAMES = Topic(
         "process_groups": "torch.distributed.distributed_c10d._world",
         "set_version_counter": "torch._C._autograd._unsafe_set_version_counter",
         "preserve_version_counter": "torch.autograd._unsafe_preserve_version_counter",
+        "dispatch_mode": "torch._C._get_dispatch_mode",
+        "kinds_of_modes": "torch._C._TorchDispatchModeKey",
+        "proxies_of": ("torch.fx.experimental.proxy_tensor._get_proxies", "2.13-2.15"),
     },
 )
 
@@ -41,6 +45,31 @@ def gradients_past_hooks(losses: Any, leaves: Any, starts: Any, keeps: bool) -> 
     finally:
         for leaf, table in hooked:
             leaf._backward_hooks = table
+
+
+_UNCHECKED = "saved_tensor_with_no_vc_check"  # AOTAutograd reads it of what it saves
+
+
+def note_kept(results: Any) -> None:
+    """Where AOTAutograd traces a Function of autograd, which gave `results`: tell it of the tensors
+    that the Function keeps in attributes of its context. Unlike those that it saves they may be
+    written before backward. AOTAutograd saves all of them."""
+    mode, kinds = NAMES.get("dispatch_mode"), NAMES.get("kinds_of_modes")
+    if is_missing(mode) or is_missing(kinds) or mode(kinds.PROXY) is None:
+        return
+    proxies_of = NAMES.get("proxies_of")
+    context = next((r.grad_fn for r in tree_leaves(results) if isinstance(r, torch.Tensor)), None)
+    if is_missing(proxies_of) or not isinstance(context, torch.autograd.function.BackwardCFunction):
+        return
+    saved = {id(proxy.node) for t in _tensors(context.saved_tensors) for proxy in proxies_of(t)}
+    for tensor in _tensors(list(vars(context).values())):
+        for proxy in proxies_of(tensor):
+            if id(proxy.node) not in saved:
+                proxy.node.meta[_UNCHECKED] = True
+
+
+def _tensors(values: Any) -> list[torch.Tensor]:
+    return [leaf for leaf in tree_leaves(values) if isinstance(leaf, torch.Tensor)]
 
 
 def function_class(

@@ -199,11 +199,19 @@ for _name, _handler in (
 @handles(warnings.catch_warnings)
 def _catch_warnings(trace: Trace, args: Any, kwargs: Any) -> Value:
     """The filters are a list in a module, changed and put back as the program says. What is
-    recorded must be there while the operations run, so Python does that."""
+    recorded must be there while the operations run, so Python does that, unless nobody can read
+    the record."""
     recorded = kwargs.get("record")
-    if recorded is not None and abstract.truth(trace, recorded):
+    if recorded is not None and abstract.truth(trace, recorded) and not _is_entered_unnamed(trace):
         raise Break(calls.C_FUNCTION, function="warnings.catch_warnings")
     return instance_of(trace, warnings.catch_warnings, args, kwargs)
+
+
+def _is_entered_unnamed(trace: Trace) -> bool:
+    """Whether what is called now is entered at once, by a `with` that gives it no name."""
+    frame = trace.frames[-1]
+    behind = frame.code.instructions[frame.ip + 1 : frame.ip + 3]
+    return [inst.op for inst in behind] == ["BEFORE_WITH", "POP_TOP"]
 
 
 @handles(types.FunctionType.__get__)

@@ -254,7 +254,9 @@ def _target(cls: Any) -> Any:
     """`cls.apply` as a function that a graph can name."""
 
     def apply(*args: Sequence[Value]) -> Any:
-        return cls.apply(*args)
+        made = cls.apply(*args)
+        autograd_parts.note_kept(made)
+        return made
 
     apply.__name__ = apply.__qualname__ = f"apply_{cls.__name__}"
     declare(apply, MAY_DRAW)  # its forward is one node here, whatever is in it

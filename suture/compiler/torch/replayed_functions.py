@@ -52,7 +52,9 @@ class ReplayedFunction(torch.nn.Module):
         count = self.plan.direct
         # autograd knows the direct tensors only: the others get no gradient
         others = [v.detach() if isinstance(v, torch.Tensor) else v for v in flat[count:]]
-        return self.function.apply(*flat[:count], *others)
+        made = self.function.apply(*flat[:count], *others)
+        autograd_parts.note_kept(made)
+        return made
 
 
 def _function_of(run_forward: Any, run_backward: Any, plan: Plan) -> Any:

@@ -209,3 +209,36 @@ def test_the_filters_that_python_starts_with_have_plain_texts():
         warnings._filters_mutated()
         with pytest.raises(DeprecationWarning):
             suture.compile(fn, backend="eager")(torch.ones(2))
+
+
+def test_a_record_that_nobody_can_read_is_part_of_the_graph():
+    def fn(x):
+        with warnings.catch_warnings(record=True):
+            length = len(x)
+        with warnings.catch_warnings(record=True):
+            x = x + length
+        return x.sin()
+
+    check(fn, torch.ones(3), ops=[["add", "sin"]])
+
+
+def test_warnings_that_are_recorded_for_nobody_are_not_shown():
+    def fn(x, at):
+        with warnings.catch_warnings(record=True):
+            warnings.simplefilter("always")
+            x = x + 1
+            if at:
+                suture.graph_break()
+            warnings.warn("inside", stacklevel=1)
+        warnings.warn("behind", stacklevel=1)
+        return x.sin()
+
+    def told(call, at):
+        with warnings.catch_warnings(record=True) as seen:
+            warnings.simplefilter("always")
+            call(torch.ones(3), at)
+        return [str(one.message) for one in seen]
+
+    compiled = suture.compile(fn, backend="eager")
+    for at in (False, True, False, True):
+        assert told(compiled, at) == told(fn, at) == ["behind"]
