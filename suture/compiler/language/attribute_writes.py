@@ -15,11 +15,11 @@ from suture.compiler.abstract import implements
 from suture.compiler.core import Trace, Value
 from suture.compiler.language.attributes import (
     bind_field,
-    instance_value,
     no_accessor,
     type_lookup,
 )
 from suture.compiler.language.instance_dict import dict_is_held
+from suture.compiler.language.instance_fields import instance_holds
 from suture.compiler.language.module_attributes import nn_special
 from suture.compiler.objects import (
     DELETED,
@@ -141,8 +141,11 @@ def plain_delete_attribute(trace: Trace, obj: Any, name: str) -> None:
     foreign = foreign or issubclass(cls, threading.local)
     if foreign or dict_is_held(trace, obj):
         raise Break(objects.MUTATION_OF_UNKNOWN, operation=f"delete {name}", object=obj.describe())
-    present = bind_field(trace, raw, obj, cls, name) if slot else instance_value(trace, obj, name)
-    if present is None:
+    if slot:
+        present = bind_field(trace, raw, obj, cls, name) is not None
+    else:
+        present = instance_holds(trace, obj, name)
+    if not present:
         abstract.raise_(
             trace, AttributeError, f"'{type_name(cls)}' object has no attribute '{name}'"
         )
