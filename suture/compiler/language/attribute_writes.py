@@ -141,8 +141,10 @@ def plain_delete_attribute(trace: Trace, obj: Any, name: str) -> None:
     foreign = foreign or issubclass(cls, threading.local)
     if foreign or dict_is_held(trace, obj):
         raise Break(objects.MUTATION_OF_UNKNOWN, operation=f"delete {name}", object=obj.describe())
-    if slot:
-        present = bind_field(trace, raw, obj, cls, name) is not None
+    if slot and _is_there(trace, obj, name):
+        present = True
+    elif slot:
+        present = bind_field(trace, raw, obj, cls, name) is not None  # or it raises
     else:
         present = instance_holds(trace, obj, name)
     if not present:
@@ -158,6 +160,16 @@ def plain_delete_attribute(trace: Trace, obj: Any, name: str) -> None:
         obj.attrs[name] = DELETED
     else:
         obj.attrs.pop(name, None)
+
+
+def _is_there(trace: Trace, obj: Any, name: str) -> bool:
+    """Whether a slot of an object from outside is set, which a guard requires then."""
+    if not isinstance(obj, Object) or obj.source is None or name in obj.attrs:
+        return False
+    if not really_has(obj.value, name, True):
+        return False
+    trace.guards.add(obj.source.attr(name), "exists")
+    return True
 
 
 def _guard_presence(trace: Trace, obj: Object, name: str, slot: bool, present: bool) -> None:

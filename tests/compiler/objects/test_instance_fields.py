@@ -72,3 +72,30 @@ def test_one_that_is_gone_is_an_error():
         wanted, words = fn(X, plain)
         assert torch.equal(made, wanted) and text == words
         assert vars(holder) == vars(plain) == {}
+
+
+class Slotted:
+    __slots__ = ("held",)
+
+    def __init__(self):
+        self.held = None
+
+
+def test_a_slot_whose_object_is_something_else_each_time():
+    def fn(x, holder):
+        del holder.held
+        try:
+            told = holder.held
+        except AttributeError as error:
+            told = str(error)
+        holder.held = x.sin()
+        return told, holder.held + 1
+
+    graphs = Graphs()
+    compiled = suture.compile(fn, backend=graphs)
+    holder = Slotted()
+    for held in (None, X, "text", [1]):
+        holder.held = held
+        told, made = compiled(X, holder)
+        assert "held" in told and torch.equal(made, X.sin() + 1)
+    assert len(graphs) == 1
