@@ -110,11 +110,11 @@ def _answer(trace: Trace, real: Any, args: list[Value], kwargs: dict[str, Value]
     given = (*args, *kwargs.values())
     if position in trace.region.plan.by_python or not all(_is_key(trace, a) for a in given):
         raise refusal
-    key = (real, tuple(_name(trace, a) for a in args), tuple(kwargs))
-    key = (*key, tuple(_name(trace, a) for a in kwargs.values()))
+    key = (real, len(args), tuple(kwargs), tuple(_name(trace, a) for a in given))
     for answer in trace.effects.answers:
         if answer.key == key:
-            return answer.value
+            known: Value = answer.value
+            return known
     began, changes = Mutable.births, len(trace.effects.log)
     guards, made = len(trace.guards.entries), len(trace.graph.graph.nodes)
     found = abstract.call(trace, abstract.wrap(trace, real.__wrapped__, None), args, kwargs)
@@ -146,7 +146,7 @@ def _is_key(trace: Trace, value: Value) -> bool:
     if isinstance(value, Tuple):
         return all(_is_key(trace, abstract.realize(trace, item)) for item in value.items)
     if isinstance(value, Object):
-        return value.cls.__hash__ is object.__hash__
+        return bool(abstract.type_lookup(trace, value.cls, "__hash__") is object.__hash__)
     return isinstance(value, (Symbol, Class, Function)) or (
         value.is_constant() and type(abstract.constant_value(trace, value)) is not slice
     )

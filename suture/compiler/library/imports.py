@@ -30,8 +30,8 @@ def _import(trace: Trace, args: list[Value], kwargs: dict[str, Value]) -> Value:
     name = _known(trace, given.get("name"))
     level = _known(trace, given["level"]) if "level" in given else 0
     names = _known(trace, given["fromlist"]) if "fromlist" in given else ()
-    plain = isinstance(name, str) and level == 0 and isinstance(names, tuple)
-    if not plain or len(given) < len(args) + len(kwargs) or not set(given) <= set(_PARAMETERS):
+    odd = len(given) < len(args) + len(kwargs) or not set(given) <= set(_PARAMETERS)
+    if odd or level != 0 or not isinstance(name, str) or not isinstance(names, tuple):
         raise Break(python.IMPORT, module=str(name))
     return import_name(trace, name, names, 0)
 
