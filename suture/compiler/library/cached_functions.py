@@ -47,7 +47,7 @@ def _cached_call(trace: Trace, args: Any, kwargs: Any) -> Any:
         if trace.region.whole or _is_of_a_library(real):
             return _without_cache(trace, cached, given, kwargs)
         if _is_installed(wrapped):
-            return _answer(trace, real, given, kwargs)
+            return _answer(trace, cached, given, kwargs)
         raise Break(calls.C_FUNCTION, function=f"the cache around {real.__qualname__}")
     abstract.fix(trace, cached.source, real)
     found = abstract.call(trace, abstract.wrap(trace, wrapped, None), given, kwargs)
@@ -100,10 +100,11 @@ def _from_cache(
     return Constant(result)
 
 
-def _answer(trace: Trace, real: Any, args: list[Value], kwargs: dict[str, Value]) -> Value:
+def _answer(trace: Trace, cached: Object, args: list[Value], kwargs: dict[str, Value]) -> Value:
     """What a function of a package gives, from its code: it has to compute that of its arguments
     alone, change nothing and make no operation. What it makes may neither be changed afterwards nor
     leave the region, where it would not be the object that the cache holds (`emit/answers.py`)."""
+    real = cached.value
     refusal = Break(calls.C_FUNCTION, function=f"the cache around {real.__qualname__}")
     frame = trace.frames[-1]
     position = (frame.code.code, frame.ip)
@@ -125,6 +126,7 @@ def _answer(trace: Trace, real: Any, args: list[Value], kwargs: dict[str, Value]
         or not all(map(_lasts, trace.guards.entries[guards:]))
     ):
         raise refusal
+    abstract.fix(trace, cached.known_source, real)
     span = (began, Mutable.births)
     trace.effects.answers.append(Answer(key, found, span, len(trace.effects.log), position))
     return found
