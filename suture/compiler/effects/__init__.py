@@ -7,7 +7,7 @@ container of their own; their new values are kept here.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 
@@ -77,6 +77,8 @@ class Effects:
         self.calls += later.calls
         self.passed += later.passed
         self.changes += later.changes
+        earlier = len(self.log)
+        self.answers += [replace(a, changes=a.changes + earlier) for a in later.answers]
         self.log += later.log
 
     def store_global(self, namespace: dict[str, Any], name: str, value: Any) -> None:

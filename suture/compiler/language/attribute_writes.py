@@ -13,9 +13,10 @@ from suture.breaks import Break, objects
 from suture.compiler import abstract
 from suture.compiler.abstract import implements
 from suture.compiler.core import Mutable, Trace, Value
-from suture.compiler.language.attributes import bind_field, instance_value, no_accessor
+from suture.compiler.language.attributes import bind_field, no_accessor
 from suture.compiler.language.class_lookup import type_lookup
 from suture.compiler.language.instance_dict import dict_is_held
+from suture.compiler.language.instance_fields import instance_holds
 from suture.compiler.language.module_attributes import nn_special
 from suture.compiler.objects import (
     DELETED,
@@ -137,8 +138,13 @@ def plain_delete_attribute(trace: Trace, obj: Any, name: str) -> None:
     foreign = foreign or issubclass(cls, threading.local)
     if foreign or dict_is_held(trace, obj):
         raise Break(objects.MUTATION_OF_UNKNOWN, operation=f"delete {name}", object=obj.describe())
-    present = bind_field(trace, raw, obj, cls, name) if slot else instance_value(trace, obj, name)
-    if present is None:
+    if slot and _is_there(trace, obj, name):
+        present = True
+    elif slot:
+        present = bind_field(trace, raw, obj, cls, name) is not None  # or it raises
+    else:
+        present = instance_holds(trace, obj, name)
+    if not present:
         abstract.raise_(
             trace, AttributeError, f"'{type_name(cls)}' object has no attribute '{name}'"
         )
@@ -151,6 +157,16 @@ def plain_delete_attribute(trace: Trace, obj: Any, name: str) -> None:
         obj.attrs[name] = DELETED
     else:
         obj.attrs.pop(name, None)
+
+
+def _is_there(trace: Trace, obj: Any, name: str) -> bool:
+    """Whether a slot of an object from outside is set, which a guard requires then."""
+    if not isinstance(obj, Object) or obj.source is None or name in obj.attrs:
+        return False
+    if not really_has(obj.value, name, True):
+        return False
+    trace.guards.add(obj.source.attr(name), "exists")
+    return True
 
 
 def _guard_presence(trace: Trace, obj: Object, name: str, slot: bool, present: bool) -> None:

@@ -25,13 +25,13 @@ from suture.compiler.language.class_lookup import (
     type_lookup,
     value_lookup,
 )
+from suture.compiler.language.instance_fields import instance_value, unknown_attribute
 from suture.compiler.objects import (
     DELETED,
     Builtin,
     BuiltinMethod,
     Class,
     Constant,
-    Dict,
     Function,
     Method,
     Object,
@@ -48,7 +48,6 @@ from suture.compiler.objects.lookup import (
     answers_in_c,
     find_in_mro,
     has_dict,
-    has_plain_keys,
     is_builtin_method,
     is_data_descriptor,
     put_attribute,
@@ -65,10 +64,6 @@ C_CALLABLES = (
 )
 
 _FIELDS = (types.MemberDescriptorType, types.GetSetDescriptorType)
-
-
-def _unknown(obj: Any, name: str) -> Break:
-    return Break(objects.UNKNOWN_ATTRIBUTE, object=obj.describe(), attribute=name)
 
 
 # ---- entrances
@@ -104,7 +99,7 @@ def class_attribute(trace: Trace, cls: Class, name: str) -> Value:
         return abstract.wrap(trace, meta, None)
     if name in ("__mro__", "__bases__"):
         if value.__mro__ is None:  # it is being made
-            raise _unknown(cls, name)
+            raise unknown_attribute(cls, name)
         if value.__flags__ & (1 << 8) == 0 and id(value) not in trace.guards.anew:
             trace.guards.add(abstract.pinned(trace, value).attr(name), "is", getattr(value, name))
         return Tuple([abstract.wrap(trace, c, None) for c in getattr(value, name)])
@@ -243,7 +238,7 @@ def bind_field(trace: Trace, raw: Any, obj: object, cls: type, name: str) -> Val
                 trace.guards.add(obj.source, "no_attr", name)
                 value = MISSING
             except Exception:  # of the program's own code, which C has called
-                raise _unknown(obj, name) from None
+                raise unknown_attribute(obj, name) from None
             if value is not MISSING:
                 return abstract.wrap(trace, value, obj.known_source.attr(name))
         if name == "__weakref__":
@@ -256,7 +251,7 @@ def bind_field(trace: Trace, raw: Any, obj: object, cls: type, name: str) -> Val
             return obj.attrs[name]
         if name in ("name", "obj") and issubclass(obj.cls, (AttributeError, NameError)):
             return Constant(None)
-    raise _unknown(obj, name)
+    raise unknown_attribute(obj, name)
 
 
 def no_accessor(trace: Trace, ask: Any, obj: object, cls: type, name: str) -> Value:
@@ -265,14 +260,14 @@ def no_accessor(trace: Trace, ask: Any, obj: object, cls: type, name: str) -> Va
     try:
         real = object.__new__(cls) if real is None else real
     except TypeError:
-        raise _unknown(obj, name) from None
+        raise unknown_attribute(obj, name) from None
     return abstract.folded(trace, lambda: ask(real))
 
 
 def _bind_unknown(trace: Trace, raw: object, obj: Value, cls: type, name: str) -> Value:
     if isinstance(raw, functools._lru_cache_wrapper):
         return Method(abstract.wrap(trace, raw, None), obj)
-    raise _unknown(obj, name)
+    raise unknown_attribute(obj, name)
 
 
 # ---- instances
@@ -320,7 +315,7 @@ def _thread_attribute(trace: Trace, obj: Object, name: str) -> Value:
     if held is not None:
         return abstract.realize(trace, held)
     if obj.attrs and name == "__dict__":
-        raise _unknown(obj, name)
+        raise unknown_attribute(obj, name)
     return object_attribute(trace, obj, obj.value, name)
 
 
@@ -383,30 +378,6 @@ def no_attribute(trace: Trace, obj: Any, name: str) -> Value:
     made = Raise(AttributeError, [Constant(f"'{kind}' object has no attribute '{name}'")])
     made.attrs.update(name=Constant(name), obj=obj)
     raise Raised(abstract.with_context(trace, made))
-
-
-def instance_value(trace: Trace, obj: Any, name: str) -> Value | None:
-    """What the instance itself holds under `name`; None if nothing."""
-    held = obj.attrs.get(name)
-    if held is not None:
-        return None if held is DELETED else abstract.realize(trace, held)
-    value = getattr(obj, "value", None)
-    if value is None:
-        return None
-    try:
-        table = object.__getattribute__(value, "__dict__")
-    except AttributeError:
-        return None
-    known = trace.outside.known.get(id(table))
-    if known is not None and isinstance(known[1], Dict) and known[1].changed:
-        return known[1].get(trace, Constant(name))  # the program holds the dict itself too
-    if not has_plain_keys(table):  # a lookup may run the `__eq__` of a key
-        raise _unknown(obj, name)
-    source = obj.source.instance_dict()
-    if name in table:
-        return abstract.wrap(trace, table[name], source.item(name))
-    trace.guards.add(source, "no_key", name)
-    return None
 
 
 # ---- super, modules, other real objects

@@ -11,7 +11,8 @@ from suture.compiler import abstract
 from suture.compiler.abstract import implements
 from suture.compiler.core import Trace, Value
 from suture.compiler.emitting import Emitter
-from suture.compiler.language.attributes import find_in_mro, instance_value, put_attribute
+from suture.compiler.language.attributes import find_in_mro, put_attribute
+from suture.compiler.language.instance_fields import instance_value
 from suture.compiler.objects import DELETED, Constant, Dict, Object
 from suture.compiler.objects.lookup import has_dict, has_plain_keys, is_slot
 

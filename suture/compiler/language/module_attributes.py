@@ -11,7 +11,7 @@ from suture._core import type_name
 from suture.compiler import abstract
 from suture.compiler.abstract import implements
 from suture.compiler.core import Trace, Value
-from suture.compiler.language.attributes import instance_value
+from suture.compiler.language.instance_fields import instance_value
 from suture.compiler.objects import Constant, Dict, Object
 from suture.compiler.objects.lookup import has_plain_keys
 

@@ -7,8 +7,9 @@ import collections
 from suture.compiler import abstract
 from suture.compiler.abstract import implements
 from suture.compiler.core import Trace, Value
-from suture.compiler.language.attributes import MISSING, find_in_mro, instance_value, no_attribute
+from suture.compiler.language.attributes import MISSING, find_in_mro, no_attribute
 from suture.compiler.language.instance_dict import dict_is_held
+from suture.compiler.language.instance_fields import instance_value
 from suture.compiler.models import handles
 from suture.compiler.objects import ordered_dict
 from suture.compiler.objects.methods import run_method

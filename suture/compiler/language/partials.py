@@ -11,9 +11,9 @@ from suture.compiler.language.attributes import (
     C_CALLABLES,
     MISSING,
     find_in_mro,
-    instance_value,
     no_attribute,
 )
+from suture.compiler.language.instance_fields import instance_value
 from suture.compiler.objects import BuiltinMethod, partial
 from suture.compiler.objects.bound_method import CallMethod
 

@@ -26,7 +26,6 @@ from suture.compiler.core import Mutable, Trace, Value
 from suture.compiler.effects import Answer
 from suture.compiler.models import handles
 from suture.compiler.objects import Class, Constant, Function, Object, Symbol, Tuple
-from suture.compiler.objects.lookup import find_in_mro
 from suture.runtime.guards import Guard
 from suture.runtime.predicates import SameAnswer, has_answer, is_literal
 
@@ -48,7 +47,7 @@ def _cached_call(trace: Trace, args: Any, kwargs: Any) -> Any:
         if trace.region.whole or _is_of_a_library(real):
             return _without_cache(trace, cached, given, kwargs)
         if _is_installed(wrapped):
-            return _answer(trace, real, given, kwargs)
+            return _answer(trace, cached, given, kwargs)
         raise Break(calls.C_FUNCTION, function=f"the cache around {real.__qualname__}")
     abstract.fix(trace, cached.source, real)
     found = abstract.call(trace, abstract.wrap(trace, wrapped, None), given, kwargs)
@@ -101,18 +100,18 @@ def _from_cache(
     return Constant(result)
 
 
-def _answer(trace: Trace, real: Any, args: list[Value], kwargs: dict[str, Value]) -> Value:
+def _answer(trace: Trace, cached: Object, args: list[Value], kwargs: dict[str, Value]) -> Value:
     """What a function of a package gives, from its code: it has to compute that of its arguments
     alone, change nothing and make no operation. What it makes may neither be changed afterwards nor
     leave the region, where it would not be the object that the cache holds (`emit/answers.py`)."""
+    real = cached.value
     refusal = Break(calls.C_FUNCTION, function=f"the cache around {real.__qualname__}")
     frame = trace.frames[-1]
     position = (frame.code.code, frame.ip)
     given = (*args, *kwargs.values())
     if position in trace.region.plan.by_python or not all(_is_key(trace, a) for a in given):
         raise refusal
-    names, named = ([_name(trace, a) for a in part] for part in (args, kwargs.values()))
-    key = (real, tuple(names), tuple(kwargs), tuple(named))
+    key = (real, len(args), tuple(kwargs), tuple(_name(trace, a) for a in given))
     for answer in trace.effects.answers:
         if answer.key == key:
             known: Value = answer.value
@@ -127,6 +126,7 @@ def _answer(trace: Trace, real: Any, args: list[Value], kwargs: dict[str, Value]
         or not all(map(_lasts, trace.guards.entries[guards:]))
     ):
         raise refusal
+    abstract.fix(trace, cached.known_source, real)
     span = (began, Mutable.births)
     trace.effects.answers.append(Answer(key, found, span, len(trace.effects.log), position))
     return found
@@ -148,7 +148,7 @@ def _is_key(trace: Trace, value: Value) -> bool:
     if isinstance(value, Tuple):
         return all(_is_key(trace, abstract.realize(trace, item)) for item in value.items)
     if isinstance(value, Object):
-        return find_in_mro(value.cls, "__hash__") is vars(object)["__hash__"]
+        return bool(abstract.type_lookup(trace, value.cls, "__hash__") is object.__hash__)
     return isinstance(value, (Symbol, Class, Function)) or (
         value.is_constant() and type(abstract.constant_value(trace, value)) is not slice
     )

@@ -14,7 +14,7 @@ from suture import _core
 from suture.breaks import Break, calls, modules
 from suture.compiler import abstract
 from suture.compiler.core import Trace, Value
-from suture.compiler.language.attributes import instance_value
+from suture.compiler.language.instance_fields import instance_value
 from suture.compiler.models import handles
 from suture.compiler.objects import Constant, Dict, Function, Object, ordered_dict
 from suture.compiler.objects.hook_table import HookTable, is_hook_table

@@ -14,11 +14,11 @@ from suture.compiler.language.attribute_writes import (
 )
 from suture.compiler.language.attributes import (
     MISSING,
-    instance_value,
     no_attribute,
     tail_getattr,
 )
 from suture.compiler.language.classes import new_storage, storage_init
+from suture.compiler.language.instance_fields import instance_value
 from suture.compiler.language.super_lookup import make_super
 from suture.compiler.models import handles
 from suture.compiler.objects import (

@@ -17,7 +17,7 @@ from suture.breaks import Break, autograd, higher_order
 from suture.compiler import abstract
 from suture.compiler.core import Frame, Mutable, Trace, Value
 from suture.compiler.effects import Effects
-from suture.compiler.language.attributes import instance_value
+from suture.compiler.language.instance_fields import instance_value
 from suture.compiler.objects import (
     Cell,
     Constant,

@@ -350,6 +350,16 @@ def test_an_error_of_a_function_of_a_package_is_the_programs(package):
     check(fn, X, ops=[["sin"]])
 
 
+def test_another_cached_function_under_the_name_is_seen(package):
+    def fn(x):
+        return x + package.scaled(3)[0]
+
+    compiled = suture.compile(fn, backend="eager")
+    assert torch.equal(compiled(X), X + 3)
+    package.scaled = functools.lru_cache(lambda n: [n + 10])
+    assert torch.equal(compiled(X), X + 13)
+
+
 def _results(fn, compiled):
     suture.reset()
     call = suture.compile(fn, backend="eager") if compiled else fn
