@@ -8,6 +8,7 @@ as objects or tensors of closures, the node runs the two traces instead.
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import types
 from collections.abc import Callable, Sequence
@@ -23,7 +24,7 @@ from suture.compiler.emitting import Emitter
 from suture.compiler.graph import OpFailed
 from suture.compiler.language.attributes import MISSING
 from suture.compiler.models import handles
-from suture.compiler.objects import Class, Constant, Tensor, Tuple
+from suture.compiler.objects import Class, Constant, Symbol, Tensor, Tuple
 from suture.compiler.objects.methods import find_method, method
 from suture.compiler.torch import trees
 from suture.compiler.torch.bodies import Body, call_held, trace_body
@@ -121,6 +122,9 @@ def _apply(trace: Trace, args: list[Value], kwargs: dict[str, Value]) -> Value:
         _refuse_overridden(trace, given)
     if not all(_is_held(trace, a) for a in given):
         return _replay(trace, cls, given)
+    if any(_holds_symbols(trace, a) for a in given):
+        with contextlib.suppress(Break):  # then the program's own forward is the node
+            return _replay(trace, cls, given)
     result = None
     if rules.lookup(cls.value).kind is not rules.IN_GRAPH:  # the program vouches for those
         ctx = Context(_needs_of(given))
@@ -176,6 +180,14 @@ def _is_held(trace: Trace, variable: Value) -> bool:
     except Break:
         return False
     return True
+
+
+def _holds_symbols(trace: Trace, variable: Value) -> bool:
+    """Whether a number that changes is in an argument. The program's forward would ask torch for
+    its value wherever it is an index, and be compiled again for each."""
+    leaves: list[Any] = []
+    trees.flatten(trace, variable, leaves)
+    return any(isinstance(leaf, Symbol) for leaf in leaves)
 
 
 def _replay(trace: Trace, cls: Class, given: list[Any]) -> Value:
