@@ -89,7 +89,9 @@ def with_copies(compiled: Callable[..., Any], inputs: Overwritten) -> Callable[.
 
 def _written_unseen(nodes: list[torch.fx.Node]) -> set[Any]:
     """The memory that operations write to, none of which autograd follows."""
-    unseen, seen, follows = set(), {None}, True
+    unseen: set[Any] = set()
+    seen: set[Any] = {None}
+    follows = True
     for node in nodes:
         if node.target is thread_state.set_grad_enabled:
             follows = bool(node.args[0])
@@ -166,7 +168,7 @@ def _has_tensors(node: torch.fx.Node) -> bool:
 
 def _is_dense(value: torch.Tensor) -> bool:
     """Whether a copy has the same strides."""
-    return torch.ops.aten.is_non_overlapping_and_dense(value)
+    return bool(torch.ops.aten.is_non_overlapping_and_dense(value))
 
 
 def _memory(node: torch.fx.Node) -> Any:
