@@ -11,11 +11,12 @@ import torch.fx
 
 from suture import config, events
 from suture.backends.backward import expect
-from suture.backends.barriers import cut_at_barriers
+from suture.backends.barriers import cut_at_barriers, has_barrier
 from suture.backends.buckets import bucketed
 from suture.backends.caller_choice import choose
 from suture.backends.configure import Backend
 from suture.backends.failures import hint_for, source_lines
+from suture.backends.overwritten import Overwritten, given_copies, overwritten_inputs, with_copies
 from suture.backends.own_results import copies_of_inputs, is_written_later, with_own_results
 from suture.backends.record import count_ops
 from suture.backends.request import Allowed, Origin, TracedGraph
@@ -57,11 +58,19 @@ def compile_graph(
     if copies and is_written_later(graph.module, copies):
         reason = "writes to what a result is a copy of"
         return with_views(_as_it_is(graph.module, reason), split)
+    behind = _overwritten(backend, graph)
+    if behind is not None:
+        if copies or not behind.apart:
+            reason = "writes to what a derivative needs"
+            return with_views(_as_it_is(graph.module, reason), split)
+        graph = given_copies(graph, behind)
     lines = () if backend.is_eager() else source_lines(graph.module)  # others may change the graph
     began, failure = perf_counter(), ""
     try:
         made = _compile(backend, graph, origin, allowed, in_background)
         situation = Situation.now(made.run, graph.inputs)
+        if behind is not None:
+            return with_views(Wrapped(with_copies(made.run, behind)), split)
         if made.in_parts:  # one of them alone may have been heard of
             return Wrapped(made.run)
         if copies:
@@ -88,6 +97,14 @@ def compile_graph(
         if events.listening():
             done = (backend.name, origin.graph, ops, perf_counter() - began, failure)
             events.emit(events.BackendCompiled(*done, point=origin.point))
+
+
+def _overwritten(backend: Backend, graph: TracedGraph) -> Overwritten | None:
+    """The inputs of which AOTAutograd would forget what they held."""
+    saves = backend.can_be_kept() and not backend.is_eager()
+    if not saves or not graph.derives() or has_barrier(graph.module.graph):
+        return None
+    return overwritten_inputs(graph.module)
 
 
 @dataclass(frozen=True)
