@@ -19,6 +19,7 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 
 from suture.compiler.core import Value
+from suture.torch_private.replaced import is_replaced
 
 Handler = Callable[..., Value]
 H = TypeVar("H", bound=Handler)
@@ -32,6 +33,8 @@ def handles(*targets: Any) -> Callable[[H], H]:
 
     def register(fn: H) -> H:
         for target in targets:
+            if str(getattr(target, "__module__", None)).startswith("torch") and is_replaced(target):
+                continue
             key = target if isinstance(target, str) else id(target)
             if key in _MODELS:
                 raise KeyError(f"{target!r} has a model already: {_MODELS[key][1].__qualname__}")

@@ -10,10 +10,9 @@ from __future__ import annotations
 
 from types import FunctionType
 
-import torch
-
 from suture.compiler.core import Trace
 from suture.compiler.objects.lookup import MISSING
+from suture.torch_private.replaced import is_modules_own
 
 
 def way_of(trace: Trace, cls: type, name: str) -> object:
@@ -31,5 +30,5 @@ def note_way(trace: Trace, cls: type, name: str) -> None:
         return
     if type(held[0]) is FunctionType:
         trace.outside.attribute_ways[(id(cls), name)] = held[0]
-    elif held[0] is MISSING and getter == (torch.nn.Module.__getattr__,):
+    elif held[0] is MISSING and getter and is_modules_own(getter[0], "__getattr__"):
         trace.outside.attribute_ways[(id(cls), name)] = None

@@ -6,8 +6,6 @@ import threading
 import types
 from typing import Any
 
-import torch
-
 from suture._core import type_name
 from suture.breaks import Break, objects
 from suture.compiler import abstract
@@ -38,6 +36,7 @@ from suture.compiler.objects.lookup import (
     put_attribute,
     really_has,
 )
+from suture.torch_private.replaced import is_modules_own
 
 
 def set_attr(trace: Trace, obj: Any, name: str, value: Any) -> None:
@@ -52,7 +51,7 @@ def del_attr(trace: Trace, obj: Value, name: str) -> None:
 def instance_set_attribute(trace: Trace, obj: Mutable, name: str, value: Value) -> None:
     cls = obj.python_type()
     setter = type_lookup(trace, cls, "__setattr__")
-    if setter is torch.nn.Module.__setattr__ and not nn_special(trace, obj, name, value):
+    if is_modules_own(setter, "__setattr__") and not nn_special(trace, obj, name, value):
         setter = object.__setattr__
     if not is_builtin_method(setter, "__setattr__"):
         abstract.finish(

@@ -8,8 +8,6 @@ import threading
 import types
 from typing import Any
 
-import torch
-
 from suture._core import type_name
 from suture.breaks import Break, objects
 from suture.bytecode import CLASSMETHOD_ASKS
@@ -54,6 +52,7 @@ from suture.compiler.objects.lookup import (
 )
 from suture.compiler.objects.methods import find_method
 from suture.runtime.predicates import is_literal
+from suture.torch_private.replaced import is_modules_own
 
 _TUPLE_FIELD = type(collections.namedtuple("_Pair", "a")("").__class__.a)  # type: ignore[attr-defined]
 C_CALLABLES = (
@@ -365,7 +364,7 @@ def _property(trace: Trace, raw: object, obj: object, cls: type, name: str) -> V
 def _fallback(trace: Trace, obj: Any, name: str) -> Value:
     cls = obj.python_type()
     getter = type_lookup(trace, cls, "__getattr__")
-    if getter is torch.nn.Module.__getattr__:
+    if is_modules_own(getter, "__getattr__"):
         return abstract.nn_attribute(trace, obj, name)
     if getter is not MISSING:
         return abstract.call_type_method(trace, obj, "__getattr__", [Constant(name)], {})

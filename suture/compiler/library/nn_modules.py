@@ -23,6 +23,7 @@ from suture.compiler.outside.identity import is_same
 from suture.compiler.outside.namespaces import load_global
 from suture.runtime import sharded
 from suture.torch_private import distributed_parts, tensor_parts
+from suture.torch_private.replaced import is_modules_own
 
 _HOOKS = ("_backward_hooks", "_backward_pre_hooks", "_forward_hooks", "_forward_pre_hooks")
 _GLOBAL_HOOKS = tuple("_global" + name for name in _HOOKS)
@@ -39,7 +40,7 @@ _NAMESPACE = torch.nn.modules.module.__dict__
 def _module_call(fn: Any) -> Any:
     def handler(trace: Trace, args: Any, kwargs: Any) -> Any:
         module = args[0]
-        if isinstance(module, Object):
+        if isinstance(module, Object) and _calls_as_torch_does(trace, module):
             if not _has_no_hooks(module.value):
                 if (options := _composable_checkpoint(trace, module)) is not None:
                     return _checkpointed_call(trace, module, args[1:], {**kwargs, **options})
@@ -54,8 +55,18 @@ def _module_call(fn: Any) -> Any:
     return handler
 
 
-for _fn in (torch.nn.Module.__call__, tensor_parts.module_call):
-    handles(_fn)(_module_call(_fn))
+for _fn, _name in (
+    (torch.nn.Module.__call__, "_wrapped_call_impl"),
+    (tensor_parts.module_call, "_call_impl"),
+):
+    if is_modules_own(_fn, _name):  # else it is traced, as the function of the program that it is
+        handles(_fn)(_module_call(_fn))
+
+
+def _calls_as_torch_does(trace: Trace, module: Object) -> bool:
+    """Whether what nn.Module.__call__ calls is nn.Module's too."""
+    found = abstract.type_lookup(trace, module.cls, "_call_impl")
+    return is_modules_own(found, "_call_impl")
 
 
 def _has_no_hooks(real: Any) -> bool:
