@@ -11,8 +11,7 @@ from suture.compiler import abstract
 from suture.compiler.abstract import implements
 from suture.compiler.core import Trace, Value
 from suture.compiler.language.attributes import bind_descriptor, type_lookup
-from suture.compiler.objects import Constant
-from suture.compiler.objects.constant import member_attribute
+from suture.compiler.objects import Constant, constant
 from suture.compiler.objects.descriptor import is_property
 from suture.compiler.objects.lookup import (
     MISSING,
@@ -26,7 +25,7 @@ from suture.runtime.predicates import LITERALS
 _OF_ENUM = {name: vars(enum.Enum)[name] for name in ("name", "value")}
 
 
-@implements(member_attribute)
+@implements(constant.member_attribute)
 def attribute_of_member(trace: Trace, member: Constant, name: str) -> Value | None:
     """The attribute, with guards on what was read; None for one that belongs to the class of the
     member as a constant, such as a method of its number or text."""
