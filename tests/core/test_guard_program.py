@@ -318,8 +318,23 @@ def test_an_item_is_picked_by_an_index_of_the_state():
     assert guards.check((four, three), -1)
     assert guards.failing([three, four], 1) == 9
     assert guards.failing([three, 4], 1) == 8
-    for items, index in (([three], 1), ([three], 2**70), ({0: three}, 0), ([], 0)):
+    for items, index in (([three], 1), ([three], 2**70), ({0: three}, 1), ([], 0)):
         assert guards.failing(items, index) == 8
+
+
+def test_an_item_of_a_dict_is_picked_by_a_key_of_the_state():
+    guards = GuardProgram(
+        (
+            ("slot", 0, (), (), 5),
+            ("slot", 1, (), (), 6),
+            ("pick", (5, 6), (("type", Thing, 8),), ()),
+        )
+    )
+    three = Thing(a=3)
+    for items, key in (({"a": three}, "a"), ({1: three}, 1), ({2**70: three}, 2**70)):
+        assert guards.check(items, key)
+    for items, key in (({"a": 4}, "a"), ({"a": three}, "b"), ([three], "a"), ({None: three}, None)):
+        assert not guards.check(items, key)
 
 
 @pytest.mark.parametrize(
