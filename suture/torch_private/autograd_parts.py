@@ -58,7 +58,8 @@ def note_kept(results: Any) -> None:
     if is_missing(mode) or is_missing(kinds) or mode(kinds.PROXY) is None:
         return
     proxies_of = NAMES.get("proxies_of")
-    context = next((r.grad_fn for r in tree_leaves(results) if isinstance(r, torch.Tensor)), None)
+    tensors = _tensors(results)
+    context: Any = tensors[0].grad_fn if tensors else None
     if is_missing(proxies_of) or not isinstance(context, torch.autograd.function.BackwardCFunction):
         return
     saved = {id(proxy.node) for t in _tensors(context.saved_tensors) for proxy in proxies_of(t)}
