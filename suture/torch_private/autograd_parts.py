@@ -58,11 +58,11 @@ def note_kept(results: Any) -> None:
     if is_missing(mode) or is_missing(kinds) or mode(kinds.PROXY) is None:
         return
     proxies_of = NAMES.get("proxies_of")
-    context: Any = next(
-        (r.grad_fn for r in tree_leaves(results) if isinstance(r, torch.Tensor)), None
-    )
-    if is_missing(proxies_of) or not isinstance(context, torch.autograd.function.BackwardCFunction):
+    nodes: list[Any] = [tensor.grad_fn for tensor in _tensors(results)]
+    contexts = [n for n in nodes if isinstance(n, torch.autograd.function.BackwardCFunction)]
+    if is_missing(proxies_of) or not contexts:
         return
+    context = contexts[0]
     saved = {id(proxy.node) for t in _tensors(context.saved_tensors) for proxy in proxies_of(t)}
     for tensor in _tensors(list(vars(context).values())):
         for proxy in proxies_of(tensor):
