@@ -260,19 +260,23 @@ class GraphBuilder:
 
     def _attempt(self, op: str, target: Any, args: Any, kwargs: Any) -> Any:
         pending = len(self.shape_env.pending_fresh_unbacked_symbols)
-        try:
-            return self._execute(op, target, args, kwargs)
-        except OpFailed:
-            # numbers from data that the operation had begun to make belong to no node
-            del self.shape_env.pending_fresh_unbacked_symbols[pending:]
-            raise
+        # Kernels that know only plain ints have a form in Python for symbolic ones.
+        in_python = bool(self.shape_env.var_to_range)
+        while True:
+            try:
+                return self._execute(op, target, args, kwargs, in_python)
+            except OpFailed as failed:
+                # numbers from data that the operation had begun to make belong to no node
+                del self.shape_env.pending_fresh_unbacked_symbols[pending:]
+                if failed.reason != "data" or in_python:
+                    raise
+            in_python = True  # that form may do without data that the kernel checks
 
-    def _execute(self, op: str, target: Any, args: Any, kwargs: Any) -> Any:
+    def _execute(self, op: str, target: Any, args: Any, kwargs: Any, in_python: bool) -> Any:
         try:
             with self.fake, self._torch_function_context():
-                if not self.shape_env.var_to_range:
+                if not in_python:
                     return self._call_fake(op, target, args, kwargs)
-                # Kernels that know only plain ints have a form in Python for symbolic ones.
                 with fake_tensors.enable_python_dispatcher():
                     return self._call_fake(op, target, args, kwargs)
         except fake_tensors.DataDependentOutputException as error:
