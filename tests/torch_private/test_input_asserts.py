@@ -24,9 +24,9 @@ def asserted(code):
     names = []
     for line in code.splitlines():
         call, _, given = line.strip().partition("(")
-        if call == "assert_size_stride":
+        if call in ("assert_size_stride", "assert_tensor_metadata"):  # the dtype too, since 2.15
             names.append(given.partition(",")[0])
-        elif call == "assert_size_stride_grouped":  # since torch 2.15: of several at once
+        elif call == "assert_size_stride_grouped":  # since 2.15: of several at once
             names += given.lstrip("(").partition(")")[0].rstrip(",").split(", ")
     return names
 
