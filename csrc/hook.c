@@ -165,7 +165,9 @@ eval_hook(PyThreadState *tstate, suture_frame *frame, int throwflag)
     if (thread->pending != NULL && suture_entry_matches(thread->pending, frame)) {
         return suture_entry_run(thread, tstate, frame);
     }
-    if (thread->chaining == frame || throwflag) {
+    /* What the interpreter itself calls while it traces, profiles or audits is no part of the
+     * program that made it do so. */
+    if (thread->chaining == frame || throwflag || tstate->tracing > 0) {
         return chain(thread, tstate, frame, throwflag);
     }
     if (suture_frame_is_generator(frame)) {

@@ -246,3 +246,43 @@ def test_the_hook_is_on_again_behind_a_frame_that_raised():
 
     core.set_frame_callback(lambda code, function: False if code.co_name == "fails" else None)
     assert core.run(outer)
+
+
+def test_what_the_interpreter_calls_to_profile_or_trace_is_not_offered():
+    seen = []
+
+    def note(frame, event, arg):
+        seen.append(event)
+
+    for switch in (sys.setprofile, sys.settrace):
+        callback = Callback(note=lambda *state: None)
+        core.set_frame_callback(callback)
+        switch(note)
+        try:
+            core.run(middle, 5)
+        finally:
+            switch(None)
+        assert seen and "note" not in callback.asked
+        assert {"middle", "leaf"} <= set(callback.asked)
+        seen.clear()
+        core.forget(middle.__code__)
+        core.forget(leaf.__code__)
+
+
+def test_what_an_audit_hook_runs_is_not_offered():
+    seen = []
+    listening = True  # a hook stays as long as its process
+
+    def note(event, args):
+        if listening:
+            seen.append(event)
+
+    sys.addaudithook(note)
+    callback = Callback(note=lambda *state: None)
+    core.set_frame_callback(callback)
+    try:
+        core.run(lambda: sys.audit("suture.tests"))
+    finally:
+        listening = False
+    assert "suture.tests" in seen
+    assert "note" not in callback.asked

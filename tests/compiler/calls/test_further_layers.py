@@ -158,8 +158,8 @@ def functions_called(count: int) -> int:
         nonlocal calls
         calls += event == "call" and frame.f_code.co_filename.startswith(home)
 
-    gc.collect()
-    gc.disable()  # what tests before this one left is not freed meanwhile
+    gc.collect()  # a net of before that still exists would lend its variants
+    gc.disable()
     with torch.no_grad():
         sys.setprofile(note)
         try:

@@ -6,7 +6,6 @@ import ast
 import collections
 import copy
 import functools
-import gc
 import itertools
 import os
 import pickle
@@ -30,15 +29,6 @@ FACTOR = 3
 STATE: dict[str, object] = {"a": 2}
 ORDERED = collections.OrderedDict(w=torch.ones(2))
 MADE: object = None
-
-
-@pytest.fixture(autouse=True, scope="module")
-def nothing_else_is_freed():
-    """A `__del__` of what tests before these left would be one more function that Python runs."""
-    gc.collect()
-    gc.disable()
-    yield
-    gc.enable()
 
 
 @pytest.fixture(autouse=True)
