@@ -11,9 +11,10 @@ TENSOR_HOOK = define(
     message="{tensor}.{method}()",
     explanation=(
         "A hook on a tensor is a Python function that the autograd engine calls in the backward "
-        "pass. This one does more than compute a gradient, its handle is kept, or its tensor was "
-        "computed outside or is a result: the graph ends so that the hook can be set on the real "
-        "tensor."
+        "pass. This one does more than compute a gradient, it reads what may change until then (an "
+        "object, a global number, a variable that is set again), its handle is kept, or its tensor "
+        "was computed outside or is a result: the graph ends so that the hook can be set on the "
+        "real tensor."
     ),
     hints=(
         "Let the hook only compute, and drop its handle: then it is part of the graph.",

@@ -2,9 +2,9 @@
 
 A hook on a tensor that the region computes goes into the graph: it is traced on a gradient that
 looks like the tensor, and a node sets what was traced as the hook. That is the same only if the
-hook does nothing but compute, if nobody keeps the handle and if the tensor stays inside, unless
-the graph must be whole. A hook on a leaf that comes from
-outside is set when the region ends, whatever it does. The others Python sets.
+hook does nothing but compute, of what cannot change until it is called (`lasting_reads`), if nobody
+keeps the handle and if the tensor stays inside, unless the graph must be whole. A hook on a leaf
+that comes from outside is set when the region ends, whatever it does. The others Python sets.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ from suture.compiler.objects.made_by_python import MadeByPython
 from suture.compiler.objects.methods import method
 from suture.compiler.torch import trees
 from suture.compiler.torch.bodies import trace_body
+from suture.compiler.torch.lasting_reads import reads_what_lasts
 from suture.compiler.torch.subclasses import PLAIN
 from suture.compiler.torch.traced_hook import set_hook_
 from suture.torch_private import thread_state
@@ -109,7 +110,7 @@ def _register_hook(trace: Trace, target: Any, args: Any, kwargs: Any) -> Value:
     if not value.requires_grad or value.is_leaf or not _handle_is_dropped(trace):
         raise refused
     position = (trace.frames[-1].code.code, trace.frames[-1].ip)
-    if position in trace.region.plan.by_python:
+    if position in trace.region.plan.by_python or not reads_what_lasts(trace, args[1]):
         raise refused
     with torch.no_grad(), trace.graph.fake:
         grad = torch.empty_like(value)

@@ -175,11 +175,8 @@ def test_a_body_that_breaks_under_a_mode_leaves_the_mode_as_it_was():
     check(fn, torch.randn(4, requires_grad=True), graphs=None, breaks=None)
 
 
-SCALE = 2.0
-
-
 def scaled(grad):
-    return grad * SCALE
+    return grad * 2.0
 
 
 @pytest.mark.parametrize("backend", [None, "aot_eager"])
