@@ -57,6 +57,16 @@ def storage_key(tensor: Any) -> int:
     return int(tensor.untyped_storage()._cdata)
 
 
+# Where a leaf keeps the hooks that the engine calls when it comes to it. Those of the second kind it
+# calls even where there is no gradient.
+LEAF_HOOKS = ("_backward_hooks", "_post_accumulate_grad_hooks")
+
+
 def has_backward_hooks(tensor: Any) -> bool:
     """Whether hooks of the program wait for the derivative of a tensor."""
     return tensor._backward_hooks is not None
+
+
+def has_leaf_hooks(leaf: Any) -> bool:
+    """Whether the engine calls hooks of the program when it comes to a leaf."""
+    return any(getattr(leaf, name) is not None for name in LEAF_HOOKS)

@@ -57,11 +57,11 @@ def _shows_histories(trace: Trace) -> bool:
 
 
 def _is_parameter(entry: Any) -> bool:
-    """Whether an input is a leaf in all calls, and no hook gets its gradient."""
+    """Whether an input is a leaf in all calls, and no hook is told of it."""
     if entry is None or entry.source is None or entry.convert is not None or entry.made:
         return False
     leaf = entry.example
-    return type(leaf) is torch.nn.Parameter and not tensor_parts.has_backward_hooks(leaf)
+    return type(leaf) is torch.nn.Parameter and not tensor_parts.has_leaf_hooks(leaf)
 
 
 def _withhold(trace: Trace, seen: Seen, bodies: list[OptionalBody]) -> None:
@@ -71,7 +71,8 @@ def _withhold(trace: Trace, seen: Seen, bodies: list[OptionalBody]) -> None:
         used_in = seen.leaves.get(entry.node)
         if used_in is not None and entry.source is not None:
             trace.withheld[entry.node] = [counts[number] for number in sorted(used_in)]
-            trace.guards.add(entry.source.attr("_backward_hooks"), "is", None)
+            for name in tensor_parts.LEAF_HOOKS:
+                trace.guards.add(entry.source.attr(name), "is", None)
     groups = autograd_parts.process_groups
     if groups:
         source = pinned(groups, "torch.distributed's groups").attr(autograd_parts.DEFAULT_GROUP)
