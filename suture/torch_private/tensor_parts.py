@@ -57,8 +57,8 @@ def storage_key(tensor: Any) -> int:
     return int(tensor.untyped_storage()._cdata)
 
 
-# Where a leaf keeps the hooks that the engine calls when it comes to it. Those of the second kind it
-# calls even where there is no gradient.
+# Where a leaf keeps the hooks that the engine calls when it comes to it. Those of the second kind
+# it calls even where there is no gradient.
 LEAF_HOOKS = ("_backward_hooks", "_post_accumulate_grad_hooks")
 
 
