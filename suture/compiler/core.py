@@ -367,7 +367,7 @@ class Outside:
     __slots__ = (
         "abstract_answers", "attribute_ways", "cells", "fixed", "general", "hashes", "hook_tables",
         "inner_sources", "known", "loose", "loose_numbers", "optimizers", "ordered", "picked",
-        "pins", "setting", "type_lookups", "unread",
+        "pins", "plain_operators", "setting", "type_lookups", "unread",
     )  # fmt: skip
 
     def __init__(self) -> None:
@@ -384,6 +384,8 @@ class Outside:
         # (class, name) -> a number in a class, of which only the type is known so far
         self.loose_numbers: dict[Any, int | float] = {}
         self.type_lookups: dict[Any, Any] = {}  # (class, name) -> what the class has there
+        # (class of tensors, operator) of which the program has put no method into torch.Tensor
+        self.plain_operators: set[tuple[type, str]] = set()
         # (class, name) -> a function of the class, or None: what a module says of the name, where
         # nothing but the object's own dict is asked first
         self.attribute_ways: dict[Any, FunctionType | None] = {}

@@ -225,7 +225,13 @@ def own_operator(trace: Trace, name: str, *operands: Any) -> Value | None:
 
 def _is_put_by_program(trace: Trace, tensor: Tensor, name: str) -> bool:
     """Whether the program has set one of an operator's methods in torch.Tensor."""
-    return any(put_by_program(trace, tensor, m) is not None for m in _methods_of(name))
+    plain, asked = trace.outside.plain_operators, (tensor.cls, name)
+    if asked in plain:
+        return False
+    if any(put_by_program(trace, tensor, m) is not None for m in _methods_of(name)):
+        return True
+    plain.add(asked)
+    return False
 
 
 def _object_operator(trace: Trace, name: str, operands: Any) -> Value | None:
